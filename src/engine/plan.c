@@ -22,7 +22,8 @@ static int add_slot(Planner *p, const Tensor *t, int first)
     *slot = (PlanSlot){ .t = *t,
                     .bytes = ROUND_UP(MAX(tensor_bytes(t), (size_t)1), 64),
                     .first = first,
-                    .last = first };
+                    .last = first,
+                    .as = -1 };
     return p->plan->n_slot++;
 }
 
@@ -231,6 +232,22 @@ static void plan_low(Planner *p)
     arena_free(&scratch);
 }
 
+/* ---- other dims for the same numbers: no copy ---- */
+static void plan_views(Plan *plan)
+{
+    for (int i = 0; i < plan->n_step; i++) {
+        const PlanStep *step = &plan->step[i];
+        if (step->kind != STEP_OP || !step->node->op->view || step->slot[0] < 0) continue;
+        PlanSlot *out = &plan->slot[step->slot[0]];
+        int from = plan_slot_of(plan, step->in[0]);
+        if (plan->slot[from].as >= 0) from = plan->slot[from].as;
+        PlanSlot *in = &plan->slot[from];
+        if ((in->first < 0 && !in->t.data) || in->bytes != out->bytes || out->first < 0) continue;
+        in->last = MAX(in->last, out->last);
+        out->first = -1, out->as = from;
+    }
+}
+
 /* ---- lifetimes to offsets ---- */
 static int slot_by_size(const void *a, const void *b)
 {
@@ -365,6 +382,7 @@ static bool plan_make_all(Planner *p, Err *err)
             plan_node(p, i);
     plan_outputs(p);
     plan_low(p);
+    plan_views(plan);
     plan_memory(plan);
     plan->far = weights_are_far(plan);
     return true;

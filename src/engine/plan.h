@@ -8,6 +8,7 @@ typedef struct PlanSlot { /* a tensor of a plan */
     Tensor t;         /* data: fixed when known; else block + offset, set when a run begins */
     size_t bytes, offset;
     int first, last; /* steps between which it lives; first -1: not in the block */
+    int as;          /* an earlier slot whose memory it has; -1: none */
 } PlanSlot;
 
 typedef enum {

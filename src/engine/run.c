@@ -106,8 +106,11 @@ static bool block_for(Runner *r, const Plan *plan, Err *err)
 
 static void bind_block(const Runner *r, Plan *plan)
 {
-    for (int i = 0; i < plan->n_slot; i++)
-        if (plan->slot[i].first >= 0) plan->slot[i].t.data = r->block + plan->slot[i].offset;
+    for (int i = 0; i < plan->n_slot; i++) {
+        PlanSlot *s = &plan->slot[i];
+        if (s->first >= 0) s->t.data = r->block + s->offset;
+        if (s->as >= 0) s->t.data = plan->slot[s->as].t.data;
+    }
     for (int i = 0; i < plan->n_step; i++)
         for (int k = 0; k < plan->step[i].n_out; k++) {
             int slot = plan->step[i].slot[k];

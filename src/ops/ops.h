@@ -99,6 +99,7 @@ typedef struct Op {
     bool mixes_rows;           /* its result for one row of a batch depends on the other rows */
     OpCost cost;
     Low (*low)(const OpCall *); /* NULL: nothing. Called with node, in (dims alone) and k */
+    bool view;                 /* output 0 is input 0 under other dims: given the same memory, it does nothing */
 } Op;
 
 const Op *op_find(Str domain, Str name, int64_t opset); /* NULL: unknown */
