@@ -94,15 +94,13 @@ static void block_free(Arena *arena, ArenaBlock *block)
 
 void arena_reset(Arena *arena, size_t keep)
 {
-    ArenaBlock *kept = NULL;
+    ArenaBlock *kept = NULL; /* the largest: it serves most of what will be asked for */
+    for (ArenaBlock *block = arena->head; block; block = block->older)
+        if (block->size <= keep && (!kept || block->size > kept->size)) kept = block;
     while (arena->head) {
         ArenaBlock *block = arena->head;
         arena->head = block->older;
-        if (!kept && block->size <= keep) {
-            kept = block;
-        } else {
-            block_free(arena, block);
-        }
+        if (block != kept) block_free(arena, block);
     }
     arena->head = kept;
     if (kept) kept->older = NULL, kept->used = 0;

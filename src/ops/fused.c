@@ -186,6 +186,34 @@ static void convert_rows(const OpCall *c, RowsJob *job)
              job);
 }
 
+/* A product whose x is floats, in the precision of its weight: block by block of rows, so that what was converted is
+ * still near when it is multiplied. A block has enough rows for a weight that is read again. */
+static bool run_converted(OpCall *c, const Gemm *gemm, const Linear *l, Err *err)
+{
+    enum { NEAR_BYTES = 512 << 10, LEAST_ROWS = 1024 };
+    const bool bytes = l->w_scale != NULL;
+    const int64_t row = bytes ? row_i8(l->K) : 2 * row_bf16(l->K);
+    const int64_t most = MAX(NEAR_BYTES / row, LEAST_ROWS) * op_workers(c, l->M * l->N * l->K);
+    const int64_t blocks = (l->M + most - 1) / most, step = ROUND_UP((l->M + blocks - 1) / blocks, gemm->mr);
+    Linear part = *l;
+    RowsJob job = { .c = c, .l = &part };
+    void *low = op_scratch(c, 1, bytes ? rows_i8_size(step, l->K) : rows_bf16_size(step, l->K), err);
+    job.row = low && bytes ? op_scratch(c, step, sizeof(RowScale), err) : NULL;
+    if (!low || (bytes && !job.row)) return false;
+    if (bytes) part.xq = job.q = low, part.row = job.row;
+    else part.xb = job.b = low;
+    for (int64_t m = 0; m < l->M; m += step) {
+        part.M = MIN(step, l->M - m);
+        part.x = l->x + m * l->ldx, part.y = l->y ? l->y + m * l->ldy : NULL;
+        if (l->residual) part.residual = l->residual + m * l->ldr;
+        if (l->yb) part.yb = l->yb + m * row_bf16(l->N);
+        part.ahead = m + step < l->M ? NULL : l->ahead;
+        convert_rows(c, &job);
+        run_gemm(c, gemm, &part);
+    }
+    return true;
+}
+
 static bool residual_fits(const OpCall *c, Err *err)
 {
     return !op_in(c, 3) || tensor_same_shape(c->in[3], &c->out[0]) ||
@@ -198,14 +226,8 @@ static bool linear_run(OpCall *c, Err *err)
     if (!residual_fits(c, err)) return false;
     if (!l.M) return true;
     if (c->in[1]->type == T_BF16) {
-        RowsJob job = { .c = c, .l = &l };
-        if (!c->low_in) {
-            job.b = op_scratch(c, 1, rows_bf16_size(l.M, l.K), err);
-            if (!job.b) return false;
-            convert_rows(c, &job);
-        }
-        l.xb = c->low_in ? c->low_in : job.b;
-        l.yb = c->low_out;
+        l.xb = c->low_in, l.yb = c->low_out;
+        if (!l.xb) return run_converted(c, c->k->gemm_bf16, &l, err);
         run_gemm(c, c->k->gemm_bf16, &l);
         return true;
     }
@@ -224,17 +246,10 @@ static bool linear_q_run(OpCall *c, Err *err)
     Linear l = linear_args(c);
     if (!residual_fits(c, err)) return false;
     if (!l.M) return true;
-    RowsJob job = { .c = c, .l = &l };
-    job.q = op_scratch(c, 1, rows_i8_size(l.M, l.K), err);
-    job.row = op_scratch(c, l.M, sizeof(RowScale), err);
-    if (!job.q || !job.row) return false;
-    convert_rows(c, &job);
-    l.xq = job.q, l.row = job.row;
     l.w_scale = c->in[4]->data, l.w_sum = c->in[5]->data;
     l.w_zero = c->in[6] ? c->in[6]->data : NULL;
     l.w_fits = c->in[7]->data;
-    run_gemm(c, c->k->gemm_i8, &l);
-    return true;
+    return run_converted(c, c->k->gemm_i8, &l, err);
 }
 
 /* ---- LayerNorm(x, gamma, beta?) over the last axis ---- */

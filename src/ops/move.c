@@ -36,12 +36,67 @@ static bool transpose_shape(OpCall *call, Err *err)
     return op_out(call, 0, t->type, t->rank, dim);
 }
 
+/* Matrices [rows, columns] of numbers of 32 bits to [columns, rows]: channels first to channels last and back. */
+enum { TURN_COLUMNS = 256, TURN_TILE = 4 }; /* columns at a time, whose results the first cache keeps */
+typedef struct TurnJob {
+    const uint32_t *in;
+    uint32_t *out;
+    int64_t rows, columns, each; /* each: pieces of a matrix */
+} TurnJob;
+
+static void turn_piece(const TurnJob *job, const uint32_t *in, uint32_t *out, int64_t from, int64_t to)
+{
+    const int64_t R = job->rows, C = job->columns, whole = R / TURN_TILE * TURN_TILE;
+    int64_t c = from;
+    for (; c + TURN_TILE <= to; c += TURN_TILE)
+        for (int64_t r = 0; r < whole; r += TURN_TILE)
+#pragma GCC unroll 4
+            for (int i = 0; i < TURN_TILE; i++)
+#pragma GCC unroll 4
+                for (int k = 0; k < TURN_TILE; k++) out[(c + i) * R + r + k] = in[(r + k) * C + c + i];
+    for (; c < to; c++)
+        for (int64_t r = 0; r < whole; r++) out[c * R + r] = in[r * C + c];
+    for (int64_t r = whole; r < R; r++)
+        for (int64_t k = from; k < to; k++) out[k * R + r] = in[r * C + k];
+}
+
+static void turn_range(void *context, int64_t from, int64_t to)
+{
+    const TurnJob *job = context;
+    const int64_t size = job->rows * job->columns;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t matrix = i / job->each, c = i % job->each * TURN_COLUMNS;
+        turn_piece(job, job->in + matrix * size, job->out + matrix * size, c, MIN(c + TURN_COLUMNS, job->columns));
+    }
+}
+
+/* Whether the order is 0 .. b-1, then k .. rank-1, then b .. k-1: matrices that are turned. */
+static bool turn_find(const Tensor *t, const int *order, TurnJob *job, int64_t *matrices)
+{
+    const int n = t->rank;
+    int b = 0;
+    while (b < n && order[b] == b) b++;
+    if (b == n || dtype_size(t->type) != sizeof *job->in) return false;
+    const int k = order[b];
+    for (int i = b; i < n; i++)
+        if (order[i] != (i - b < n - k ? k + i - b : i - (n - k))) return false;
+    *matrices = job->rows = job->columns = 1;
+    for (int i = 0; i < n; i++) *(i < b ? matrices : i < k ? &job->rows : &job->columns) *= t->dim[i];
+    return true;
+}
+
 static bool transpose_run(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
     int order[MAX_RANK];
-    int64_t dense[MAX_RANK], step[MAX_RANK];
+    int64_t dense[MAX_RANK], step[MAX_RANK], matrices;
+    TurnJob turn = { .in = t->data, .out = call->out[0].data };
     if (!find_order(call, order, err)) return false;
+    if (turn_find(t, order, &turn, &matrices)) {
+        turn.each = (turn.columns + TURN_COLUMNS - 1) / TURN_COLUMNS;
+        op_split(call, matrices * turn.each, MAX(32768 / MAX(turn.rows * MIN(turn.columns, TURN_COLUMNS), 1), 1), turn_range, &turn);
+        return true;
+    }
     dense_steps(t->rank, t->dim, dense);
     for (int i = 0; i < t->rank; i++) step[i] = dense[order[i]];
     Walk walk = walk_over(t->rank, call->out[0].dim);
