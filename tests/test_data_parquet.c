@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_data_parquet.c - Parquet files of five writers against their values, and what is broken.
+ * test_data_parquet.c - Parquet files of five writers (tools/oracle/parquet.py): every value as they have it; written
+ * again; cut short, with bytes changed, and with lies in their headers.
  *
  *   test_data_parquet turn IN OUT [IN OUT ...]   reads each IN and writes its columns to OUT: for the oracle */
 #include "base/file.h"
 #include "check.h"
+#include "data/json.h"
 #include "data/parquet.h"
+#include "data/thrift.h"
+#include "data/unpack.h"
 
+#define GOLDEN "tests/golden/parquet/"
 /* ---- for the oracle ---- */
 static bool turn_put(void *context, Str bytes, Err *err)
 {
@@ -57,8 +62,367 @@ static int turn_main(int argc, char **argv)
     return status;
 }
 
+
+static Err err;
+
+/* ---- rows as text ---- */
+static bool put_buf(void *buf, Str bytes, Err *e)
+{
+    (void)e;
+    buf_str(buf, bytes);
+    return true;
+}
+
+static void row_text(Buf *to, const BatchReader *r, const ArrowBatch *b, int64_t k)
+{
+    Arena arena = { 0 };
+    Value row = value_map(&arena, (size_t)r->fields->n);
+    for (int i = 0; i < r->fields->n; i++)
+        if (b->column[i].length) /* wanted */
+            row.map.items[row.map.n++] = (Member){ r->fields->field[i].name, arrow_value(&arena, &b->column[i], k) };
+    json_write(to, &row);
+    buf_char(to, '\n');
+    arena_free(&arena);
+}
+
+/* All rows, of the columns that are wanted (NULL: all). False: an error. */
+static bool read_text(Str file, const char *only, Buf *text)
+{
+    Arena arena = { 0 };
+    BatchReader *r = NULL;
+    ArrowBatch batch;
+    bool more = true, ok = parquet_open_file(&arena, file, &r, &err);
+    for (int i = 0; ok && i < r->fields->n; i++)
+        if (!only || str_is(r->fields->field[i].name, only)) batches_want(r, i);
+    while (ok && (ok = batches_next(r, &arena, &batch, &more, &err)) && more)
+        for (int64_t k = 0; k < batch.rows; k++) row_text(text, r, &batch, k);
+    batches_close(r);
+    arena_free(&arena);
+    return ok;
+}
+
+/* The rows again, `step` at a time. */
+static bool write_again(Str file, int64_t step, bool gzip, Buf *out)
+{
+    Arena arena = { 0 };
+    BatchReader *r = NULL;
+    BatchWriter *w;
+    ArrowBatch batch;
+    bool more = true, ok = parquet_open_file(&arena, file, &r, &err);
+    for (int i = 0; ok && i < r->fields->n; i++) batches_want(r, i);
+    ok = ok && parquet_create_file(&arena, r->fields, &(BatchOut){ put_buf, out, .gzip = gzip }, &w, &err);
+    while (ok && (ok = batches_next(r, &arena, &batch, &more, &err)) && more)
+        for (int64_t k = 0; ok && k < batch.rows; k += step)
+            ok = parquet_add_rows(w, &batch, k, MIN(k + step, batch.rows), &err);
+    ok = ok && batches_end(w, &err);
+    batches_drop(w);
+    batches_close(r);
+    arena_free(&arena);
+    return ok;
+}
+
+static Str golden_file(Arena *arena, const char *name)
+{
+    Str bytes = { 0 };
+    CHECK(file_read(arena, str_format(arena, GOLDEN "%s", name), 1 << 20, &bytes, &err));
+    return bytes;
+}
+
+/* As our own JSON writes them. */
+static Str golden_rows(Arena *arena)
+{
+    Str lines = golden_file(arena, "rows.json");
+    Buf text = { .arena = arena };
+    for (const char *p = lines.p, *end = lines.p + lines.n; p < end;) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        Value row = value_null();
+        CHECK(json_parse(arena, (Str){ p, (size_t)(newline - p) }, &row, &err));
+        json_write(&text, &row);
+        buf_char(&text, '\n');
+        p = newline + 1;
+    }
+    return buf_view(&text);
+}
+
+static bool same_text(const Buf *found, Str wanted)
+{
+    if (str_eq(buf_view(found), wanted)) return true;
+    size_t i = 0;
+    while (i < found->n && i < wanted.n && found->p[i] == wanted.p[i]) i++;
+    const size_t from = i > 60 ? i - 60 : 0;
+    printf("  found  %.*s\n  wanted %.*s\n", (int)MIN(found->n - from, 150), found->p + from,
+           (int)MIN(wanted.n - from, 150), wanted.p + from);
+    return false;
+}
+
+static const char *const writers[] = { "pyarrow", "pyarrow-v2-zstd", "pyarrow-delta-lz4", "pyarrow-gzip", "spark",
+                                       "duckdb", "duckdb-v2", "polars", "daft" };
+
+static void test_writers(void)
+{
+    Arena arena = { 0 };
+    Str rows = golden_rows(&arena);
+    for (size_t i = 0; i < COUNT(writers); i++) {
+        TEST(writers[i]);
+        Buf text = { 0 }, some = { 0 }, ours = { 0 }, slowly = { 0 }, again = { 0 }, packed = { 0 };
+        Str file = golden_file(&arena, str_format(&arena, "%s.parquet", writers[i]));
+        if (!CHECK(read_text(file, NULL, &text))) printf("  %s\n", err.message);
+        CHECK(same_text(&text, rows));
+        CHECK(read_text(file, "id", &some) && str_starts(buf_view(&some), "{\"id\":0}\n{\"id\":1}\n"));
+        CHECK(write_again(file, INT64_MAX / 2, false, &ours) && write_again(file, 7, false, &slowly));
+        CHECK(str_eq(buf_view(&ours), buf_view(&slowly))); /* whatever batches they come in */
+        CHECK(read_text(buf_view(&ours), NULL, &again) && same_text(&again, rows));
+        again.n = 0;
+        CHECK(write_again(file, 1000, true, &packed) && packed.n < ours.n);
+        CHECK(read_text(buf_view(&packed), NULL, &again) && same_text(&again, rows));
+        buf_free(&text), buf_free(&some), buf_free(&ours), buf_free(&slowly), buf_free(&again), buf_free(&packed);
+    }
+    arena_free(&arena);
+}
+
+static void test_refused(void)
+{
+    TEST("refused");
+    Arena arena = { 0 };
+    Buf text = { 0 };
+    CHECK(!read_text(golden_file(&arena, "refused-int96.parquet"), NULL, &text) && says(&err, "\"old\": found timestamps of INT96"));
+    CHECK(read_text(golden_file(&arena, "refused-int96.parquet"), "text", &text)); /* other columns are read */
+    CHECK(!read_text(golden_file(&arena, "refused-lists.parquet"), NULL, &text) && says(&err, "\"deep\": found lists of lists"));
+    CHECK(read_text(golden_file(&arena, "refused-lists.parquet"), "text", &text));
+    CHECK(!read_text(golden_file(&arena, "refused-brotli.parquet"), NULL, &text) && says(&err, "found the compression BROTLI"));
+    CHECK(!read_text(STR("PAREPAREPAREPARE"), NULL, &text) && says(&err, "encrypted"));
+    CHECK(!read_text(STR(""), NULL, &text) && says(&err, "not written whole"));
+    CHECK(!read_text(STR("PAR1\1\1\1\1\1\1\1\1PAR1"), NULL, &text) && says(&err, "larger than the file"));
+    buf_free(&text);
+    arena_free(&arena);
+}
+
+/* A beginning is always an error; a changed byte an error, or other values. */
+static void test_broken(const char *name)
+{
+    TEST(name);
+    Arena arena = { 0 };
+    Buf text = { 0 };
+    size_t errors = 0;
+    Str bytes = golden_file(&arena, name);
+    for (size_t cut = 0; cut < bytes.n; cut += 1 + cut / 64) {
+        err.message[0] = 0;
+        CHECK(!read_text((Str){ bytes.p, cut }, NULL, &text) && err.message[0]);
+    }
+    char *changed = str_dup(&arena, bytes);
+    for (size_t i = 0; i < bytes.n; i++) {
+        changed[i] = (char)(changed[i] ^ (i % 3 ? 0xff : 0x10));
+        text.n = 0;
+        errors += !read_text((Str){ changed, bytes.n }, NULL, &text);
+        changed[i] = bytes.p[i];
+    }
+    CHECK(errors > bytes.n / 50 && errors < bytes.n);
+    buf_free(&text);
+    arena_free(&arena);
+}
+
+/* ---- lies ---- */
+typedef struct Lie {         /* a file with one column `text` of one page; what is not named is true */
+    const char *says;        /* what the error says; NULL: it is read */
+    int depth;               /* of groups around it */
+    int64_t children;        /* of the root */
+    int64_t unpacked, packed, values, codec, encoding, offset, rows, type;
+    bool list;               /* a repeated group around it */
+    Str body;                /* of the page */
+} Lie;
+
+static void lie_element(Buf *b, const char *name, int type, int repetition, int64_t children)
+{
+    int last = 0;
+    if (type >= 0) thrift_put_int(b, &last, 1, THRIFT_I32, type);
+    thrift_put_int(b, &last, 3, THRIFT_I32, repetition);
+    thrift_put_bytes(b, &last, 4, str_of(name));
+    if (type < 0) thrift_put_int(b, &last, 5, THRIFT_I32, children);
+    thrift_put_stop(b);
+}
+
+static void lie_page(Buf *b, const Lie *l)
+{
+    int last = 0, in = 0;
+    thrift_put_int(b, &last, 1, THRIFT_I32, l->type);
+    thrift_put_int(b, &last, 2, THRIFT_I32, l->unpacked ? l->unpacked : (int64_t)l->body.n);
+    thrift_put_int(b, &last, 3, THRIFT_I32, l->packed ? l->packed : (int64_t)l->body.n);
+    thrift_put_struct(b, &last, 5);
+    thrift_put_int(b, &in, 1, THRIFT_I32, l->values ? l->values : 1);
+    thrift_put_int(b, &in, 2, THRIFT_I32, l->encoding);
+    thrift_put_int(b, &in, 3, THRIFT_I32, 3);
+    thrift_put_int(b, &in, 4, THRIFT_I32, 3);
+    thrift_put_stop(b), thrift_put_stop(b);
+    buf_str(b, l->body);
+}
+
+static void lie_group(Buf *b, const Lie *l, size_t bytes)
+{
+    int last = 0, chunk = 0, meta = 0;
+    thrift_put_list(b, &last, 1, THRIFT_STRUCT, 1);
+    thrift_put_struct(b, &chunk, 3);
+    thrift_put_int(b, &meta, 1, THRIFT_I32, 6);
+    thrift_put_int(b, &meta, 4, THRIFT_I32, l->codec);
+    thrift_put_int(b, &meta, 5, THRIFT_I64, l->values ? l->values : 1);
+    thrift_put_int(b, &meta, 7, THRIFT_I64, (int64_t)bytes);
+    thrift_put_int(b, &meta, 9, THRIFT_I64, l->offset ? l->offset : 4);
+    thrift_put_stop(b), thrift_put_stop(b);
+    thrift_put_int(b, &last, 3, THRIFT_I64, l->rows ? l->rows : 1);
+    thrift_put_stop(b);
+}
+
+static void lie_file(Buf *b, const Lie *l)
+{
+    int last = 0;
+    const int groups = l->depth + l->list;
+    buf_puts(b, "PAR1");
+    lie_page(b, l);
+    const size_t pages = b->n - 4, from = b->n;
+    thrift_put_list(b, &last, 2, THRIFT_STRUCT, (size_t)groups + 2);
+    lie_element(b, "schema", -1, 0, l->children ? l->children : 1);
+    for (int i = 0; i < groups; i++) lie_element(b, "g", -1, l->list && i == 0 ? 2 : 0, 1);
+    lie_element(b, "text", 6, 0, 0);
+    thrift_put_list(b, &last, 4, THRIFT_STRUCT, 1);
+    lie_group(b, l, pages);
+    thrift_put_stop(b);
+    const uint32_t n = (uint32_t)(b->n - from);
+    buf_add(b, &n, 4);
+    buf_puts(b, "PAR1");
+}
+
+static void test_lies(void)
+{
+    TEST("lies");
+    const Str body = STR("\2\0\0\0hi");
+    /* levels of repetition: 0, then 2^28 times 1; of definition: 1 as often; then one text */
+    const Str many = STR("\6\0\0\0\2\0\xfe\xff\xff\xff" "\1\6\0\0\0\xff\xff\xff\xff\1\1\2\0\0\0hi");
+    const Lie lies[] = {
+        { NULL, .body = body },
+        { NULL, .body = body, .depth = 20 },
+        { "nested too deep", .body = body, .depth = 40 },
+        { "fewer elements than it says", .body = body, .children = 1000 },
+        { "larger than its bytes can make", .body = body, .codec = 1, .unpacked = 1 << 28 },
+        { "larger than its bytes can make", .body = body, .codec = 7, .unpacked = 1 << 28 },
+        { "at most 512 MiB", .body = body, .codec = 6, .unpacked = INT32_MAX },
+        { "cannot be unpacked (ZSTD)", .body = body, .codec = 6, .unpacked = 100 },
+        { "cannot be unpacked (SNAPPY)", .body = body, .codec = 1, .unpacked = 100 },
+        { "cannot be unpacked (GZIP)", .body = body, .codec = 2, .unpacked = 100 },
+        { "LZ4 (in Hadoop's frames)", .body = body, .codec = 5 },
+        { "leads out of its chunk", .body = body, .packed = 1000 },
+        { "leads out of the file", .body = body, .offset = 1 << 20 },
+        { "leads out of the file", .body = body, .offset = -5 },
+        { "fewer values than there should be", .body = body, .values = 1000000, .rows = 1000000 },
+        { "fewer rows than the row group has", .body = body, .rows = 2 },
+        { "more rows than the row group has", .body = STR("\1\0\0\0a\1\0\0\0b"), .values = 2 },
+        { "fewer values than there should be", .body = STR("\xff\xff\xff\xffhi") },
+        { "no RLE_DICTIONARY", .body = body, .encoding = 8 },
+        { "the encoding BIT_PACKED", .body = body, .encoding = 4 },
+        { "encoding 77", .body = body, .encoding = 77 },
+        { "no DELTA_BYTE_ARRAY", .body = body, .encoding = 7 },
+        { "page of type 9", .body = body, .type = 9 },
+        { "", .body = many, .list = true, .values = 1 << 28 },
+    };
+    for (size_t i = 0; i < COUNT(lies); i++) {
+        Buf file = { 0 }, text = { 0 };
+        lie_file(&file, &lies[i]);
+        err.message[0] = 0;
+        const bool read = read_text(buf_view(&file), NULL, &text);
+        if (!CHECK(lies[i].says ? !read && says(&err, lies[i].says) : read)) printf("  lie %zu: %s\n", i, err.message);
+        buf_free(&file), buf_free(&text);
+    }
+}
+
+/* ---- parts ---- */
+static void test_thrift(void)
+{
+    TEST("thrift");
+    Buf b = { 0 };
+    int last = 0, in = 0;
+    thrift_put_int(&b, &last, 1, THRIFT_I32, -7);
+    thrift_put_bool(&b, &last, 2, true);
+    thrift_put_bytes(&b, &last, 40, STR("name"));
+    thrift_put_list(&b, &last, 41, THRIFT_I64, 20);
+    for (int i = 0; i < 20; i++) thrift_put_item_int(&b, INT64_MIN + i);
+    thrift_put_struct(&b, &last, 42);
+    thrift_put_int(&b, &in, 3, THRIFT_I8, -1);
+    thrift_put_stop(&b), thrift_put_stop(&b);
+    Thrift t = thrift_over(buf_view(&b));
+    int64_t found = 0, sum = 0;
+    for (ThriftField f = { 0 }, item; thrift_next(&t, &f);)
+        switch (f.id) {
+        case 1: CHECK(thrift_int(&t, &f) == -7); break;
+        case 2: found = thrift_int(&t, &f); break;
+        case 40: CHECK(str_is(thrift_bytes(&t, &f), "name")); break;
+        case 41:
+            for (uint32_t n = thrift_list(&t, &f, &item); n; n--) sum += thrift_int(&t, &item) - INT64_MIN;
+            break;
+        default: thrift_skip(&t, &f);
+        }
+    CHECK(found == 1 && sum == 190 && !t.broken && t.in.p == t.in.end);
+    static const char *const broken[] = { "\x19\xfc\xff\xff\xff\x0f", "\x18\x7f" "abc", "\x1d", "\x15", "\x15\xff\xff" };
+    for (size_t i = 0; i < COUNT(broken); i++) {
+        t = thrift_over(str_of(broken[i]));
+        for (ThriftField f = { 0 }; thrift_next(&t, &f);) thrift_skip(&t, &f);
+        CHECK(t.broken);
+    }
+    b.n = 0; /* structs in structs */
+    for (int i = 0; i < 1000; i++) buf_char(&b, 0x1c);
+    t = thrift_over(buf_view(&b));
+    for (ThriftField f = { 0 }; thrift_next(&t, &f);) thrift_skip(&t, &f);
+    CHECK(t.broken);
+    buf_free(&b);
+}
+
+static void test_unpack(void)
+{
+    TEST("unpack");
+    char out[32];
+    CHECK(unpack_snappy(STR("\x0b\x08" "abc\x11\x03"), out, 11) && !memcmp(out, "abcabcabcab", 11));
+    CHECK(!unpack_snappy(STR("\x0b\x08" "abc\x11\x03"), out, 12));   /* another size */
+    CHECK(!unpack_snappy(STR("\x0b\x08" "abc\x11\x04"), out, 11));   /* from before the beginning */
+    CHECK(!unpack_snappy(STR("\x0b\x08" "abc\x11"), out, 11));       /* cut short */
+    CHECK(!unpack_snappy(STR("\x05\x08" "abc\x11\x03"), out, 5));    /* more than there is room for */
+    CHECK(unpack_lz4_block(STR("\x33" "abc\x03\x00\x10z"), out, 11) && !memcmp(out, "abcabcabcaz", 11));
+    CHECK(!unpack_lz4_block(STR("\x33" "abc\x00\x00\x10z"), out, 11)); /* a distance of nothing */
+    CHECK(!unpack_lz4_block(STR("\x33" "abc\x03\x00\x10z"), out, 10) && !unpack_lz4_block(STR("\xf0\xff"), out, 10));
+    CHECK(!unpack_zstd(STR("no frame"), out, 8));
+}
+
+/* More than a page and rows that are wide: where pages end, and that the bytes add up. */
+static void test_pages(void)
+{
+    TEST("pages");
+    enum { ROWS = 3000, WIDE = 1000 };
+    Arena arena = { 0 };
+    Buf text = { .arena = &arena }, offset = { .arena = &arena }, file = { 0 }, found = { 0 };
+    for (int32_t i = 0, at = 0; i <= ROWS; i++, at += WIDE) buf_add(&offset, &at, sizeof at);
+    for (int i = 0; i < ROWS * WIDE; i++) buf_char(&text, (char)('a' + i / WIDE % 26));
+    ArrowField field = { .name = STR("text"), .kind = ARROW_UTF8 };
+    ArrowFields fields = { .field = &field, .n = 1 };
+    ArrowColumn column = { .field = &field, .length = ROWS, .offsets = buf_view(&offset), .data = buf_view(&text) };
+    BatchWriter *w;
+    CHECK(parquet_create_file(&arena, &fields, &(BatchOut){ put_buf, &file }, &w, &err));
+    CHECK(batches_add(w, &(ArrowBatch){ ROWS, &column }, &err) && batches_end(w, &err));
+    batches_drop(w);
+    size_t pages = 0;
+    for (size_t i = 4; i + 3 < file.n; i++) pages += !memcmp(file.p + i, "\x15\x00\x15", 3);
+    CHECK(pages == 2 * 3); /* each has these bytes twice: at its beginning, and where its encoding is */
+    CHECK(read_text(buf_view(&file), NULL, &found) && found.n == ROWS * (WIDE + sizeof "{\"text\":\"\"}\n" - 1));
+    buf_free(&file), buf_free(&found);
+    arena_free(&arena);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "turn") == 0) return turn_main(argc, argv);
+    test_thrift();
+    test_unpack();
+    test_writers();
+    test_refused();
+    test_broken("duckdb-v2.parquet");
+    test_broken("pyarrow-delta-lz4.parquet");
+    test_broken("spark.parquet");
+    test_lies();
+    test_pages();
     return finish();
 }

@@ -7,8 +7,8 @@ tests/golden/parquet, for test_data_parquet.c. And random tables through our rea
   parquet.py check TURN [TABLES]     random tables of pyarrow through `TURN turn IN OUT`, read by pyarrow (default: 10000)
   parquet.py engines TURN [TABLES]   the same of each other engine: it writes, it reads ours (default: 200)
 
-TURN is build/tests/test_data_parquet. FILE.json has a line a row, as arrow_value gives it: bytes are base64, times and
-dates their numbers, decimals their 16 or 32 bytes, maps lists of pairs.
+TURN is build/tests/test_data_parquet. rows.json has a line a row, of every file, as arrow_value gives it: times and dates
+are their numbers, decimals their 16 bytes in base64.
 """
 import base64
 import datetime
@@ -163,6 +163,175 @@ def same(want, got):
     return want.schema.equals(got.schema) and want.equals(got)
 
 
+# ---- golden files ----
+ROWS = 60
+
+
+def golden_columns():
+    """Columns that every engine knows, as Python values."""
+    day, stamp = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12, 30, 5, 250000)
+    each = range(ROWS)
+    return {
+        "id": list(each), "text": [None if i % 7 == 3 else f"bus {i} from Pune to Goa" for i in each],
+        "word": [["Pune", "Goa", "é", ""][i % 4] for i in each], "flag": [None if i % 5 == 0 else i % 3 == 0 for i in each],
+        "score": [i / 8 for i in each], "small": [None if i == 9 else i - 30 for i in each],
+        "day": [day + datetime.timedelta(i) for i in each], "time": [stamp + datetime.timedelta(seconds=i) for i in each],
+        "price": [None if i % 11 == 4 else decimal.Decimal(i * 37 - 500) / 100 for i in each],
+        "vector": [None if i % 9 == 2 else [j / 4 for j in range(i % 4)] for i in each],
+        "tags": [None if i % 8 == 1 else [None if j == 2 else f"t{j}" for j in range(i % 5)] for i in each],
+        "place": [None if i % 6 == 5 else {"city": ["Pune", None, "Goa"][i % 3], "at": i * 10} for i in each],
+        "entities": [None if i % 10 == 7 else [{"label": f"L{j}", "start": j, "score": j / 2} for j in range(i % 3)] for i in each],
+    }
+
+
+def golden_table(pa):
+    c = golden_columns()
+    kinds = {"id": pa.int64(), "text": pa.string(), "word": pa.string(), "flag": pa.bool_(), "score": pa.float64(),
+             "small": pa.int16(), "day": pa.date32(), "time": pa.timestamp("us"), "price": pa.decimal128(9, 2),
+             "vector": pa.list_(pa.float32()), "tags": pa.list_(pa.string()),
+             "place": pa.struct([("city", pa.string()), ("at", pa.int32())]),
+             "entities": pa.list_(pa.struct([("label", pa.string()), ("start", pa.int32()), ("score", pa.float32())]))}
+    return pa.table({k: pa.array(v, kinds[k]) for k, v in c.items()})
+
+
+def plain(v):
+    """A value as arrow_value gives it, in JSON."""
+    if isinstance(v, dict): return {k: plain(x) for k, x in v.items()}
+    if isinstance(v, (list, tuple)): return [plain(x) for x in v]
+    if isinstance(v, bytes): return base64.b64encode(v).decode()
+    if isinstance(v, datetime.datetime): return (v.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    if isinstance(v, datetime.date): return (v - datetime.date(1970, 1, 1)).days
+    if isinstance(v, decimal.Decimal): return base64.b64encode(int(v.scaleb(2)).to_bytes(16, "little", signed=True)).decode()
+    return v
+
+
+def spark_session():
+    from pyspark.sql import SparkSession
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
+        "spark.sql.session.timeZone", "UTC").config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def spark_write(spark, table, path):
+    import glob
+    import shutil
+    import pyarrow.parquet as pq
+    pq.write_table(table, path + ".in", store_schema=False)
+    spark.read.parquet(path + ".in").coalesce(1).write.mode("overwrite").parquet(path + ".dir")
+    os.replace(glob.glob(path + ".dir/part-*.parquet")[0], path)
+    shutil.rmtree(path + ".dir"), os.remove(path + ".in")
+
+
+def duck_write(table, path, how="format parquet"):
+    import duckdb
+    con = duckdb.connect()
+    con.register("t", table)
+    con.execute(f"copy t to '{path}' ({how})")
+
+
+def daft_write(table, path):
+    import daft
+    import glob
+    import shutil
+    daft.from_arrow(table).write_parquet(path + ".dir")
+    os.replace(glob.glob(path + ".dir/*.parquet")[0], path)
+    shutil.rmtree(path + ".dir")
+
+
+def golden():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    os.makedirs(HERE, exist_ok=True)
+    t, at = golden_table(pa), lambda name: os.path.join(HERE, name)
+    pq.write_table(t, at("pyarrow.parquet"))
+    pq.write_table(t, at("pyarrow-v2-zstd.parquet"), compression="zstd", data_page_version="2.0", row_group_size=25,
+                   store_schema=False, write_page_checksum=True)
+    pq.write_table(t, at("pyarrow-delta-lz4.parquet"), compression="lz4", use_dictionary=False, store_schema=False, column_encoding={
+        "id": "DELTA_BINARY_PACKED", "text": "DELTA_BYTE_ARRAY", "word": "DELTA_LENGTH_BYTE_ARRAY", "score": "BYTE_STREAM_SPLIT",
+        "small": "DELTA_BINARY_PACKED", "vector.list.element": "BYTE_STREAM_SPLIT"}, data_page_size=200, write_batch_size=8)
+    pq.write_table(t, at("pyarrow-gzip.parquet"), compression="gzip", row_group_size=7, store_schema=False, data_page_size=64)
+    writers = ["pyarrow.parquet", "pyarrow-v2-zstd.parquet", "pyarrow-delta-lz4.parquet", "pyarrow-gzip.parquet"]
+    def attempt(name, write):
+        try: write(), writers.append(name)
+        except ImportError as e: print(f"left out: {name}: {e}")
+    def polars_write():
+        import polars
+        polars.from_arrow(t).write_parquet(at("polars.parquet"))
+    attempt("duckdb.parquet", lambda: duck_write(t, at("duckdb.parquet")))
+    attempt("duckdb-v2.parquet", lambda: duck_write(t, at("duckdb-v2.parquet"), "format parquet, parquet_version v2"))
+    attempt("polars.parquet", polars_write)
+    attempt("daft.parquet", lambda: daft_write(t, at("daft.parquet")))
+    attempt("spark.parquet", lambda: spark_write(spark_session(), t, at("spark.parquet")))
+    with open(at("rows.json"), "w") as f:
+        for row in t.to_pylist(): f.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
+    stamp = pa.array([datetime.datetime(2024, 2, 29)], pa.timestamp("ns"))
+    pq.write_table(pa.table({"text": ["x"], "old": stamp}), at("refused-int96.parquet"), use_deprecated_int96_timestamps=True, store_schema=False)
+    pq.write_table(pa.table({"text": ["x"], "deep": [[[1], [2]]]}), at("refused-lists.parquet"), store_schema=False)
+    pq.write_table(pa.table({"text": ["x"]}), at("refused-brotli.parquet"), compression="brotli", store_schema=False)
+    print("wrote", *writers)
+
+
+# ---- other engines ----
+def engine_table(pa, rng):
+    """Types that all of them have."""
+    def kind(depth):
+        k = rng.random()
+        if depth > 1 or k < 0.6:
+            return rng.choice([pa.int32(), pa.int64(), pa.int16(), pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.binary(),
+                               pa.date32(), pa.timestamp("us"), pa.decimal128(rng.randint(1, 18), 1)])
+        if k < 0.8: return pa.struct([(f"m{i}", kind(depth + 2)) for i in range(rng.randint(1, 3))])
+        return pa.list_(kind(2) if k < 0.9 else pa.struct([(f"m{i}", kind(depth + 2)) for i in range(rng.randint(1, 3))]))
+    rows, nulls = rng.choice([1, 3, 50, 400]), rng.choice([0, 0.1, 0.5])
+    fields = [pa.field(f"c{i}", kind(0)) for i in range(rng.randint(1, 4))]
+    return pa.table([pa.array([some_value(pa, rng, f.type, True, nulls) for _ in range(rows)], f.type) for f in fields],
+                    schema=pa.schema(fields))
+
+
+def engine_rows():
+    """name: (write(table, path), read(path) -> rows as Python values)"""
+    found = {}
+    try:
+        import duckdb
+        how = ["format parquet", "format parquet, parquet_version v2", "format parquet, codec zstd", "format parquet, codec lz4_raw"]
+        found["duckdb"] = (lambda t, p: duck_write(t, p, how[len(p) % len(how)]),
+                           lambda p: duckdb.connect().execute(f"from read_parquet('{p}')").fetchall())
+    except ImportError: print("skipped: duckdb is absent")
+    try:
+        import polars
+        found["polars"] = (lambda t, p: polars.from_arrow(t).write_parquet(p), lambda p: polars.read_parquet(p).rows())
+    except ImportError: print("skipped: polars is absent")
+    try:
+        import daft
+        found["daft"] = (daft_write, lambda p: daft.read_parquet(p).to_pylist())
+    except ImportError: print("skipped: daft is absent")
+    try:
+        spark = spark_session()
+        found["spark"] = (lambda t, p: spark_write(spark, t, p), lambda p: spark.read.parquet(p).collect())
+    except Exception as e: print(f"skipped: spark is absent: {str(e)[:100]}")
+    return found
+
+
+def engines(program, tables):
+    import pyarrow as pa
+    for name, (write, read) in engine_rows().items():
+        with tempfile.TemporaryDirectory() as folder:
+            for seed in range(tables):
+                path = os.path.join(folder, "t" * (1 + seed % 4) + ".parquet")
+                write(engine_table(pa, random.Random(seed)), path)
+                ours = os.path.join(folder, f"ours{seed}.parquet")
+                turned(program, [(path, ours)])
+                if read(path) != read(ours):
+                    keep = os.path.join(tempfile.gettempdir(), f"parquet-{name}-differs.parquet")
+                    os.replace(path, keep), os.replace(ours, keep + ".ours")
+                    sys.exit(f"{name}: table {seed} differs: {keep}")
+                os.remove(ours)
+        print(f"{tables} tables of {name}: equal", flush=True)
+
+
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else "golden"
-    if what == "check": check(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 10000)
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    if what == "check": check(sys.argv[2], count or 10000)
+    elif what == "engines": engines(sys.argv[2], count or 200)
+    else: golden()
