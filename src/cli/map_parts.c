@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -350,6 +351,18 @@ BatchWriter *parts_writer(MapParts *p, int64_t left)
 }
 
 /* ---- the folder ---- */
+/* Waits a little: a run that was killed a moment ago may still hold it. */
+static bool lock_folder(int fd)
+{
+    enum { TRIES = 20, PAUSE_MS = 100 };
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    for (int i = 1; !locked && errno == EWOULDBLOCK && i < TRIES; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
+        locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    return locked;
+}
+
 bool parts_open(Arena *arena, const char *folder, bool gzip, MapParts **out, Err *err)
 {
     MapParts *p = NEW(arena, MapParts);
@@ -359,7 +372,7 @@ bool parts_open(Arena *arena, const char *folder, bool gzip, MapParts **out, Err
     if (!dir_make_parents(lock, err)) return false;
     p->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (p->lock < 0) return fail(err, EF_IO, "--checkpoint: %s: cannot be written: %s", folder, strerror(errno));
-    if (flock(p->lock, LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_folder(p->lock)) {
         close(p->lock);
         return fail(err, EF_IO, "--checkpoint: %s: another process is at work there", folder);
     }

@@ -148,8 +148,8 @@ works "resume with the whole file" "$EF" map -m "$MODEL" many.jsonl.gz -o part.j
 same "resume with the whole file" part.jsonl whole.jsonl
 cp many.jsonl.gz more.jsonl.gz && echo tail >>more.jsonl.gz
 refuses "something behind gzip" "other bytes behind the end" "$EF" map -m "$MODEL" more.jsonl.gz
-printf PAR1 >x.parquet && refuses "parquet by name" "found a Parquet file" "$EF" map -m "$MODEL" x.parquet
-mv x.parquet x.jsonl && refuses "parquet by its bytes" "found a Parquet file" "$EF" map -m "$MODEL" x.jsonl
+printf PAR1 >x.parquet && refuses "parquet by name" "not written whole" "$EF" map -m "$MODEL" x.parquet
+mv x.parquet x.jsonl && refuses "parquet by its bytes" "not written whole" "$EF" map -m "$MODEL" x.jsonl
 "$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
 check $? "map from a pipe"
 # ---- Arrow ----

@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# parquet.sh [PROGRAM] - `map` from and to Parquet, and its checkpoints: killed KILLS times (default: 4) and gone on
+# with. The last line is "N passed, N failed, N skipped".
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+GOLDEN=$ROOT/tests/golden/parquet
+same() { # NAME A B
+    cmp -s "$2" "$3"
+    check $? "$1: $2 and $3 differ"
+}
+map() { "$EF" map -m "$BUS" "$@"; }
+
+# ---- what comes in, whoever wrote it ----
+works "the rows as JSON lines" map --keep id --errors keep --input-format jsonl --output-format jsonl "$GOLDEN/rows.json"
+sed 's/"message":"[^"]*",//' txt >wanted
+for writer in pyarrow spark duckdb-v2 polars daft; do
+    works "map of $writer's" map --keep id --errors keep --output-format jsonl "$GOLDEN/$writer.parquet"
+    sed 's/"message":"[^"]*",//' txt >found
+    same "map of $writer's" found wanted
+done
+[ "$(grep -c '"error"' found)" = 9 ] && grep -q '"message":"row 4: text: found null' txt
+check $? "a text that is null is a row that failed"
+
+# ---- what goes out: equal to Arrow's ----
+columns=id,text,word,flag,score,small,day,time,price,vector,tags,place
+for how in "" "--vectors list --compression gzip" "--results tokens"; do
+    rm -f out.arrow out.parquet
+    arrow=$(echo "$how" | sed 's/--compression gzip//')
+    works "to Arrow $how" map --keep $columns --column text $arrow -o out.arrow "$GOLDEN/pyarrow.parquet" --errors keep
+    works "to Parquet $how" map --keep $columns --column text $how -o out.parquet "$GOLDEN/pyarrow.parquet" --errors keep
+    what=$(echo "$how" | grep -o tokens || echo entities)
+    for form in arrow parquet; do
+        works "read again, $form" map out.$form --column word --keep id,flag,small,day,price,vector,tags,place,time,$what,error --output-format jsonl \
+            --errors keep
+        mv txt $form.txt
+    done
+    same "Parquet says what Arrow says $how" parquet.txt arrow.txt
+done
+[ "$(grep -c . parquet.txt)" = 60 ] && grep -q 'DEST"' parquet.txt
+check $? "results are there"
+
+# ---- what is wrong ----
+refuses "another column" 'did you mean --field text' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
+refuses "another column to keep" 'did you mean --keep price' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
+refuses "a column of numbers" 'id: found a number, wanted a string' map "$GOLDEN/pyarrow.parquet" --column id --errors fail -o x.parquet
+rm -f x.parquet
+refuses "lists of lists, kept" '"deep": found lists of lists' map "$GOLDEN/refused-lists.parquet" --keep deep -o x.parquet
+rm -f x.parquet
+works "lists of lists, not kept" map "$GOLDEN/refused-lists.parquet" -o x.parquet
+refuses "compression" 'found the compression BROTLI' map "$GOLDEN/refused-brotli.parquet" -o y.parquet
+cat "$GOLDEN/pyarrow.parquet" | map >txt 2>err
+grep -q 'a file of parquet in a pipe or packed, wanted the file itself' err
+check $? "Parquet in a pipe"
+head -c 5000 "$GOLDEN/pyarrow.parquet" >cut.parquet
+refuses "a file that is cut short" 'not written whole' map cut.parquet -o z.parquet
+refuses "Parquet to a pipe" 'wanted a file' map "$GOLDEN/pyarrow.parquet" --output-format parquet
+refuses "a name that is taken" 'has rows already' map "$GOLDEN/pyarrow.parquet" -o x.parquet
+
+# ---- a checkpoint ----
+i=0
+while [ $i -lt 3000 ]; do
+    printf '{"id":%d,"text":"bus %d from Pune to Goa via stop %d"}\n' $i $((i * 7919 % 1000)) $((i % 37))
+    i=$((i + 1))
+done >many.jsonl
+sed -n 1,400p many.jsonl >a.jsonl && sed -n 401,407p many.jsonl >b.jsonl && : >c.jsonl
+works "input" map many.jsonl --keep id,text -o many.parquet
+for name in a b; do works "input $name" map $name.jsonl --keep id,text -o in-$name.parquet; done
+run() { dir=$1 && shift && map --checkpoint "$dir" --rows-per-part 250 --keep id "$@"; }
+begin=$(date +%s%N)
+works "undisturbed" run whole many.parquet
+took=$(($(date +%s%N) - begin))
+[ "$(echo $(ls whole))" = "$(echo lock $(seq -f 'part-00000-%05.0f.parquet' 0 11) run.json)" ]
+check $? "parts of 250 rows"
+works "done already" run whole many.parquet
+grep -q 'many.parquet is whole: nothing is left' err
+check $? "done already is said"
+# Killed at random: parts are whole or absent, and in the end those of the undisturbed run.
+kills=0 tries=0
+while [ $tries -lt "${KILLS:-4}" ]; do
+    tries=$((tries + 1))
+    [ $((tries % 10)) != 1 ] || rm -rf cut
+    after=$(awk -v seed="$tries$$" -v took="$took" 'BEGIN { srand(seed); print 0.01 + rand() * took / 1e9 }')
+    timeout -s KILL "$after" "$EF" map -m "$BUS" --checkpoint cut --rows-per-part 250 --keep id many.parquet >/dev/null 2>&1
+    [ $? = 0 ] || kills=$((kills + 1))
+    for part in cut/part-*.parquet; do
+        [ ! -f "$part" ] || cmp -s "$part" "whole/${part#cut/}" || flunk "after a kill: $part differs"
+    done
+    [ $((tries % 10)) != 0 ] && [ $tries -lt "${KILLS:-4}" ] && continue
+    works "gone on with" run cut many.parquet
+    for part in whole/*; do same "after $kills kills" "$part" "cut/${part#whole/}"; done
+    [ "$(ls cut | grep -c .)" = "$(ls whole | grep -c .)" ]
+    check $? "nothing else is left behind"
+done
+echo "  $kills of $tries runs were killed"
+rm whole/part-00000-00003.parquet && works "a part that was lost" run whole many.parquet
+same "a part that was lost" whole/part-00000-00003.parquet cut/part-00000-00003.parquet
+refuses "another model's options" 'begun with other options' run whole many.parquet --results tokens
+refuses "other columns" 'begun with other options' map --checkpoint whole --rows-per-part 250 --keep text many.parquet
+refuses "other parts" 'begun with --rows-per-part 250, found 300' map --checkpoint whole --rows-per-part 300 --keep id many.parquet
+cp -r "$BUS" other && sed 's/"B-SRC"/"B-FROM"/; s/"I-SRC"/"I-FROM"/' "$BUS/config.json" >other/config.json
+refuses "another model" 'begun with another model' "$EF" map -m other --checkpoint whole --rows-per-part 250 --keep id many.parquet
+cp many.parquet kept.parquet && touch many.parquet
+refuses "an input that has changed" 'many.parquet has changed since its first part' run whole many.parquet
+refuses "a pipe" 'wanted inputs that can be read again' run pipe -
+refuses "no input" 'wanted inputs that can be read again' run pipe
+refuses "beside --output" 'output' run pipe many.parquet -o x.parquet
+
+# Several inputs, and names that stand for them; one more later.
+works "several" run several 'in-?.parquet' c.jsonl
+[ "$(echo $(ls several))" = "lock part-00000-00000.parquet part-00000-00001.parquet part-00001-00000.parquet part-00002-00000.parquet run.json" ]
+check $? "parts of each input, and columns of an empty one"
+works "one more" run several 'in-?.parquet' c.jsonl a.jsonl
+[ "$(ls several | grep -c part-00003)" = 2 ]
+check $? "one more input"
+refuses "no match" 'found no file that matches' run several 'nothing-*.parquet'
+refuses "another schema" 'found a column id: int 64 1?, wanted id: utf8?' run several "$GOLDEN/pyarrow.parquet"
+
+# Two at once, and a disk that is full.
+mkdir -p two && : >two/lock
+( flock 9 && "$EF" map -m "$BUS" --checkpoint two --rows-per-part 250 --keep id kept.parquet >/dev/null 2>two.err; echo $? >two.rc ) 9>two/lock
+[ "$(cat two.rc)" != 0 ] && grep -q 'two: another process is at work there' two.err
+check $? "two processes at once"
+( trap '' XFSZ; ulimit -f 20; "$EF" map -m "$BUS" --checkpoint full --rows-per-part 250 --keep id kept.parquet >/dev/null 2>full.err; echo $? >full.rc )
+[ "$(cat full.rc)" != 0 ] && grep -q 'cannot be written: File too large' full.err && ! ls full/part-* >/dev/null 2>&1
+check $? "no room: an error, and no half of a part"
+works "room again" run full kept.parquet
+for part in cut/part-*; do same "room again" "$part" "full/${part#cut/}"; done
+finish
