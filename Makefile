@@ -179,7 +179,11 @@ install: all man shared
 	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in \
 	    >$(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
 
+# The extension of the Python package, for this machine: then PYTHONPATH=python works.
+python:
+	python3 python/build.py --cc '$(CC)'
+
 clean:
 	rm -rf build
 -include $(wildcard $(OBJECTS)/*/*.d $(OBJECTS)/kernels/*/*.d $(patsubst %,$(OUT)/%/*.d,tests kernels fuzz))
-.PHONY: all shared install tests kernels bench fuzz man clean
+.PHONY: all shared install tests kernels bench fuzz man python clean

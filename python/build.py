@@ -32,17 +32,24 @@ def compile_line(compiler: list[str], extra: list[str], library: Path, libraries
             *map(str, sources()), str(library), f"-Wl,--version-script={EXPORTS}", "-Wl,--gc-sections", "-pthread", *libraries]
 
 
+def make_library(compiler: str) -> Path:
+    """The library without server and TLS, position independent."""
+    library = Path("build/lib/libencoderfile.a")
+    subprocess.check_call(["make", "-s", "-j2", f"CC={compiler}", "PARTS=library", str(library)], cwd=ROOT)
+    return ROOT / library
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", default=str(ROOT / "build/pic/libencoderfile.a"), help="the library, compiled with -fPIC")
-    parser.add_argument("--libs", default="-lyaml -llua5.4 -lexpat -lnghttp2 -lssl -lcrypto -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm",
+    parser.add_argument("--library", help="from `make PARTS=library`, which is run first where this is not given")
+    parser.add_argument("--libs", default="-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm",
                         help="what it needs")
     parser.add_argument("--cc", default=os.environ.get("CC", "gcc"))
     parser.add_argument("--cflags", default=os.environ.get("CFLAGS", "-O2 -g"))
     parser.add_argument("--out", default=str(TARGET))
     a = parser.parse_args()
-    line = compile_line(a.cc.split(), a.cflags.split(), Path(a.library), a.libs.split(), Path(a.out))
-    print(" ".join(line), file=sys.stderr)
+    library = Path(a.library) if a.library else make_library(a.cc)
+    line = compile_line(a.cc.split(), a.cflags.split(), library, a.libs.split(), Path(a.out))
     return subprocess.call(line)
 
 

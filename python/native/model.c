@@ -122,7 +122,9 @@ static ef_reply *call_run(State *state, const Call *c)
         done = ef_wait(call, interrupted ? -1 : SLICE_MS);
         Py_END_ALLOW_THREADS
     }
-    reply = ef_finish(call, interrupted ? NULL : &err); /* it is done: no waiting */
+    Py_BEGIN_ALLOW_THREADS
+    reply = ef_finish(call, &err);
+    Py_END_ALLOW_THREADS
     if (interrupted) return ef_reply_free(reply), NULL;
     return reply ? reply : py_raise_error(state, &err);
 }
