@@ -15,15 +15,39 @@ _NAMES: dict[str, str] = {
     **dict.fromkeys(("EncoderfileError", "InputError", "MissingError", "IOFailure", "OutOfMemoryError", "DeadlineError",
                      "UnauthorizedError", "UnavailableError", "BadModelError", "UnsupportedError", "CancelledError",
                      "InternalError"), "errors"),
+    **dict.fromkeys(("AutoTokenizer", "PreTrainedTokenizer", "BatchEncoding", "ONNXTokenizer"), "tokenization"),
+    **dict.fromkeys(("ORTModel", "ORTModelForFeatureExtraction", "ORTModelForSequenceClassification",
+                     "ORTModelForTokenClassification", "ORTModelForQuestionAnswering", "ORTModelForMaskedLM",
+                     "ORTModelForMultipleChoice", "ORTModelForImageClassification", "ORTModelForSemanticSegmentation",
+                     "ORTModelForZeroShotImageClassification", "ORTModelForAudioClassification",
+                     "ORTModelForAudioFrameClassification", "ORTModelForCTC", "ORTModelForAudioXVector",
+                     "ORTModelForCustomTasks"), "ort"),
+    "SentenceTransformer": "sentence",
+    "CrossEncoder": "cross",
+    "SparseEncoder": "sparse",
+    "SimilarityFunction": "similarity",
+    "quantize_embeddings": "quantization",
 }
 __all__ = [*_NAMES, "__version__"]
 
 
+def _load(module: str) -> Any:
+    try:
+        return importlib.import_module("." + module, __name__)
+    except ImportError:
+        import sysconfig
+
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise ImportError("encoderfile_c does not run on a free-threaded Python (this one): its compiled part needs the GIL. "
+                              "Use the usual build of the same version") from None
+        raise
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = importlib.import_module("._core", __name__).version
+        value: Any = _load("_core").version
     elif name in _NAMES:
-        value = getattr(importlib.import_module("." + _NAMES[name], __name__), name)
+        value = getattr(_load(_NAMES[name]), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What SentenceTransformer, CrossEncoder and SparseEncoder have in common: the model, prompts, lengths, pools, devices."""
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from . import _core
+from ._arrays import has_torch, numpy, torch
+from ._folder import find_model, read_json
+from .tokenization import PreTrainedTokenizer
+
+logger = logging.getLogger("encoderfile_c")
+CHUNK = 1024  # texts of one call of the library, which batches them itself
+_OPTIONS = ("threads", "replicas", "kernels", "tokenizer", "processor", "pooling", "normalize", "precision")
+
+
+def is_texts(value: Any) -> bool:
+    """A batch, not one input: a list, a tuple, an array of str."""
+    return isinstance(value, (list, tuple)) or (hasattr(value, "dtype") and getattr(value, "ndim", 0) >= 1
+                                                and value.dtype.kind in "UO")
+
+
+class ModelCard:
+    """The three fields that evaluations read."""
+
+    def __init__(self, name: str) -> None:
+        self.model_name: str | None = name
+        self.base_model: str | None = None
+        self.base_model_revision: str | None = None
+
+
+class Module:
+    """Stands for one module of the folder: model[0].max_seq_length."""
+
+    def __init__(self, kind: str, owner: BaseEncoder) -> None:
+        self.kind = kind
+        self._owner = owner
+
+    @property
+    def max_seq_length(self) -> int | None:
+        return self._owner.max_seq_length
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizer:
+        return self._owner.tokenizer
+
+    def __repr__(self) -> str:
+        return f"{self.kind}()"
+
+
+class BaseEncoder:
+    task: str | None = None       # what the model is opened for; None: what its files say
+    torch_results = False         # True: what sentence-transformers returns as torch tensors is torch tensors where it is installed
+
+    def __init__(self, model_name_or_path: str | os.PathLike[str], *, device: Any = None, prompts: dict[str, str] | None = None,
+                 default_prompt_name: str | None = None, cache_folder: str | None = None, trust_remote_code: bool = False,
+                 revision: str | None = None, local_files_only: bool = False, token: Any = None,
+                 model_kwargs: dict[str, Any] | None = None, processor_kwargs: dict[str, Any] | None = None,
+                 config_kwargs: dict[str, Any] | None = None, model_card_data: Any = None, backend: str = "torch",
+                 tokenizer_kwargs: dict[str, Any] | None = None, **unknown: Any) -> None:
+        if unknown:
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {next(iter(unknown))!r}")
+        if backend not in ("torch", "onnx", "openvino"):
+            raise ValueError(f"Unsupported backend: {backend}. Backend must be one of 'torch', 'onnx', 'openvino'.")
+        self.model_name_or_path = os.fspath(model_name_or_path)
+        self.backend = backend
+        self._path = find_model(model_name_or_path, revision)
+        self._options = {name: value for name, value in (model_kwargs or {}).items() if name in _OPTIONS}
+        self._handle: _core.Model | None = None
+        self._pid = 0
+        self._tokenizer: PreTrainedTokenizer | None = None
+        self.model  # opened now, so that what is wrong with it is said now
+        if self._path.startswith("hf:"):
+            self._path = find_model(self._path[3:], revision)  # it was downloaded
+        self._info = self.model.info()
+        self._settings: dict[str, Any] = read_json(self._path, "config_sentence_transformers.json") or {}
+        self._own_prompts: dict[str, str] = dict(self._settings.get("prompts") or {})
+        self._own_default: str | None = self._settings.get("default_prompt_name")
+        self.prompts: dict[str, str] = {"query": "", "document": "", **self._own_prompts, **(prompts or {})}
+        self.default_prompt_name = default_prompt_name or self._own_default
+        if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
+            raise ValueError(f"Default prompt name '{self.default_prompt_name}' not found in the configured prompts dictionary with "
+                             f"keys {list(self.prompts)!r}.")
+        self._length: int | None = None
+        self._longest: int = self._info["max_tokens"]
+        self.device = device if device is not None else "cpu"
+        self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
+
+    # ---- the model ----
+
+    @property
+    def model(self) -> _core.Model:
+        """Open in this process: a child of fork opens its own."""
+        if self._handle is None or self._pid != os.getpid():
+            self._handle = _core.Model(self._path, task=self.task, **self._options)
+            self._pid = os.getpid()
+            self._tokenizer = None
+        return self._handle
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_handle": None, "_tokenizer": None, "_reference": None}
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizer:
+        model = self.model
+        if self._tokenizer is None:
+            if model.tokenizer is None:
+                raise AttributeError("this model reads no texts")
+            self._tokenizer = PreTrainedTokenizer(model.tokenizer)
+            self._tokenizer.name_or_path = self._path
+            if self.max_seq_length:
+                self._tokenizer.model_max_length = self.max_seq_length
+        return self._tokenizer
+
+    @property
+    def max_seq_length(self) -> int | None:
+        return self._length if self._length is not None else self._longest
+
+    @max_seq_length.setter
+    def max_seq_length(self, value: int | None) -> None:
+        self._length = value
+        if value and self._tokenizer is not None:
+            self._tokenizer.model_max_length = value
+
+    def get_max_seq_length(self) -> int | None:
+        return self.max_seq_length
+
+    @property
+    def dtype(self) -> Any:
+        return torch().float32 if self.torch_results and has_torch() else "float32"
+
+    def _kinds(self) -> list[str]:
+        modules = read_json(self._path, "modules.json") or []
+        return [one["type"].rpartition(".")[2] for one in modules] or ["Transformer"]
+
+    def __len__(self) -> int:
+        return len(self._kinds())
+
+    def __getitem__(self, index: int) -> Module:
+        return Module(self._kinds()[index], self)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter([Module(kind, self) for kind in self._kinds()])
+
+    def to(self, *_: Any, **__: Any) -> Any:
+        return self
+
+    def eval(self) -> Any:
+        return self
+
+    cpu = half = float = to
+
+    def close(self) -> None:
+        """Releases the model's memory."""
+        if self._handle is not None:
+            self._handle.close()
+
+    # ---- prompts ----
+
+    def _resolve_prompt(self, prompt: str | None, prompt_name: str | None) -> str | None:
+        if prompt is not None:
+            return prompt
+        if prompt_name is not None:
+            if prompt_name not in self.prompts:
+                raise ValueError(f"Prompt name '{prompt_name}' not found in the configured prompts dictionary with keys "
+                                 f"{list(self.prompts)!r}.")
+            return self.prompts[prompt_name]
+        return None if self.default_prompt_name is None else self.prompts.get(self.default_prompt_name)
+
+    def _prompt_params(self, prompt: str) -> tuple[dict[str, Any] | None, bool]:
+        """How the library is told: its params, and whether it knows this prompt at all."""
+        default = self._own_prompts.get(self._own_default or "", "") or ""
+        if prompt == default:
+            return None, True
+        for name, text in self._own_prompts.items():
+            if text == prompt:
+                return {"prompt_name": name}, True
+        return None, False
+
+    # ---- pools of processes: one process uses all cores, so there is nothing to start ----
+
+    def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
+        return {"input": None, "output": None, "processes": []}
+
+    @staticmethod
+    def stop_multi_process_pool(pool: Any) -> None:
+        return None
+
+    # ---- small things of calls ----
+
+    def _texts(self, inputs: Any) -> list[Any]:
+        """A batch as a list of str and pairs of str."""
+        rows = inputs.tolist() if hasattr(inputs, "tolist") else list(inputs)
+        return [self._text(one) for one in rows]
+
+    @staticmethod
+    def _text(one: Any) -> Any:
+        if isinstance(one, str):
+            return one
+        if isinstance(one, dict) and isinstance(one.get("text"), str) and len(one) == 1:
+            return one["text"]
+        if isinstance(one, (list, tuple)) and len(one) == 2 and all(isinstance(part, str) for part in one):
+            return (one[0], one[1])
+        raise ValueError(f"Unsupported input type: {type(one).__name__}. Expected a str, a pair of str or {{'text': str}}.")
+
+    @staticmethod
+    def _check_batch(batch_size: int) -> None:
+        if batch_size <= 0:
+            raise ValueError(f"batch_size must be a positive integer, got {batch_size}.")
+
+    def _check_kwargs(self, name: str, kwargs: dict[str, Any]) -> int | None:
+        """The length that processing_kwargs asks for; other keywords are refused."""
+        unused = set(kwargs) - {"task", "processing_kwargs"}
+        if unused:
+            raise ValueError(f"{type(self).__name__}.{name}() has been called with additional keyword arguments that this model does "
+                             f"not use: {list(unused)}. As per {type(self).__name__}.get_model_kwargs(), this model does not accept "
+                             "any additional keyword arguments.")
+        asked = (kwargs.get("processing_kwargs") or {}).get("text") or {}
+        return asked.get("max_length")
+
+    def get_model_kwargs(self) -> list[str]:
+        return []
+
+    def _tensor(self, array: Any) -> Any:
+        """As sentence-transformers would give it."""
+        return torch().from_numpy(array) if self.torch_results and has_torch() else array
+
+    @staticmethod
+    def _bar(total: int, size: int, show: bool | None) -> Iterator[int]:
+        if show is None:
+            show = logger.getEffectiveLevel() in (logging.INFO, logging.DEBUG)
+        steps = range(0, total, size)
+        if show:
+            try:
+                from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
+            except ImportError:
+                logger.info("the progress bar needs tqdm, which is not installed")
+            else:
+                return iter(tqdm(steps, desc="Batches"))
+        return iter(steps)
+
+    def _lengths(self, texts: Sequence[Any]) -> list[int]:
+        return [len(one) for one in self.tokenizer.backend.encode(list(texts))]
+
+    def _deprecated(self, old: str, new: str) -> None:
+        warnings.warn(f"The `{old}` method has been renamed to `{new}`.", FutureWarning, stacklevel=3)
+
+
+def gather(blocks: Iterator[Any], count: int) -> Any:
+    """Blocks of rows as one array."""
+    np = numpy()
+    parts = list(blocks)
+    out = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    assert len(out) == count
+    return out
+
+
+__all__ = ["BaseEncoder", "CHUNK", "gather", "is_texts", "logger"]
