@@ -120,20 +120,14 @@ class PreTrainedTokenizer:
         self.backend = path if isinstance(path, _core.Tokenizer) else _core.Tokenizer(path)
         self.name_or_path = "" if isinstance(path, _core.Tokenizer) else os.fspath(path)
         about = self.backend.describe()
-        limit = about.get("model_max_length")
-        self.model_max_length: int = limit if limit else ENDLESS
-        self.padding_side: str = about.get("padding_side") or "right"
-        self.truncation_side: str = about.get("truncation_side") or "right"
-        self.model_input_names: list[str] = list(about.get("model_input_names") or ["input_ids", "token_type_ids", "attention_mask"])
-        self._special: dict[str, str] = {}
-        for role in (*_ROLES, "additional_special_tokens"):
-            token = (about.get("special_tokens") or about).get(role)
-            if isinstance(token, Mapping):
-                token = token.get("content", token.get("token"))
-            if token:
-                self._special[role] = token
-        self._special_ids: list[int] = list(about.get("all_special_ids") or [])
-        self.vocab_size: int = about.get("vocab_size") or len(self.backend)
+        self.model_max_length: int = about["model_max_length"] or ENDLESS
+        self.padding_side: str = about["padding_side"]
+        self.truncation_side: str = about["truncation_side"]
+        self.model_input_names: list[str] = about["model_input_names"]
+        self.clean_up_tokenization_spaces: bool = about["clean_up_tokenization_spaces"]
+        self._special: dict[str, Any] = {role: about[role] for role in (*_ROLES, "additional_special_tokens") if about.get(role)}
+        self.all_special_ids: list[int] = about["all_special_ids"]
+        self.vocab_size: int = about["vocab_size"]
         self._vocabulary: dict[str, int] | None = None
         for name, value in settings.items():
             if name in ("model_max_length", "padding_side", "truncation_side", "model_input_names"):
@@ -159,22 +153,12 @@ class PreTrainedTokenizer:
                 f"truncation_side={self.truncation_side!r}, special_tokens={self.special_tokens_map})")
 
     @property
-    def special_tokens_map(self) -> dict[str, str]:
+    def special_tokens_map(self) -> dict[str, Any]:
         return dict(self._special)
 
     @property
     def all_special_tokens(self) -> list[str]:
         return [token for token in (self.backend.id_to_token(i) for i in self.all_special_ids) if token is not None]
-
-    @property
-    def all_special_ids(self) -> list[int]:
-        out: list[int] = []
-        for role in _ROLES:
-            token = self._special.get(role)
-            number = None if token is None else self.backend.token_to_id(token)
-            if number is not None and number not in out:
-                out.append(number)
-        return out + [i for i in self._special_ids if i not in out]
 
     @property
     def pad_token_type_id(self) -> int:
@@ -229,7 +213,8 @@ class PreTrainedTokenizer:
         if token_ids and not isinstance(token_ids[0], int) and hasattr(token_ids[0], "__len__"):
             return [self.decode(one, skip_special_tokens, clean_up_tokenization_spaces) for one in token_ids]
         text = self.backend.decode(token_ids, skip_special_tokens)
-        return _clean(text) if clean_up_tokenization_spaces else text
+        clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+        return _clean(text) if clean else text
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False,
                      clean_up_tokenization_spaces: bool | None = None, **_: Any) -> list[str]:
