@@ -54,7 +54,7 @@ def as_tensors(values: Any, kind: str) -> Any:
                 raise ValueError("Unable to create tensor, you should probably activate truncation and/or padding with "
                                  "'padding=True' 'truncation=True' to have batched tensors with the same length.")
             array = np.empty(len(values), dtype=object)
-            array[:] = values
+            array[:] = [np.asarray(row, dtype=np.int64) for row in values]
             return array
         array = np.asarray(values, dtype=np.int64)
     return torch().from_numpy(array) if kind in ("pt", "pytorch") else array

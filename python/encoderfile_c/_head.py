@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from typing import Any
 
@@ -65,6 +66,8 @@ def _activation(name: str, x: Any) -> Any:
         return np.tanh(x)
     if kind == "ReLU":
         return np.maximum(x, 0)
+    if kind == "GELU":
+        return (x * np.float32(0.5) * (1 + np.vectorize(math.erf, otypes=[np.float32])(x / math.sqrt(2)))).astype(np.float32)
     if kind == "Sigmoid":
         return 1 / (1 + np.exp(-x))
     raise UnsupportedError(f"activation {name!r}: not known here")

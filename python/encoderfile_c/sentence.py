@@ -118,7 +118,7 @@ class SentenceTransformer(BaseEncoder):
         if (prompt and self._include_set) or (not known and (own or (prompt and self._head().skips_prompt))):
             return list(range(len(texts)))
         limit = limit or self._length
-        slow = {i for i, text in enumerate(texts) if not prompt and (text == "" or text == ("", ""))}
+        slow = {i for i, text in enumerate(texts) if (known or not prompt) and text in ("", ("", ""))}
         if limit is not None and limit != self._longest:
             bound = min(limit, self._longest)
             lengths = self._lengths([self._with(prompt, one) for one in texts])
@@ -139,7 +139,7 @@ class SentenceTransformer(BaseEncoder):
         order = sorted(range(len(given)), key=lambda i: -len(given[i] if isinstance(given[i], str) else "".join(given[i])))
         for at in range(0, len(order), size):
             rows = order[at:at + size]
-            features = self._arrays([given[i] for i in rows], limit)
+            features = self._arrays([given[i] for i in rows], limit, left=False)  # a text's place is not to depend on the others
             tokens = head.tokens(features)
             yield rows, features, tokens, head.finish(tokens, features["attention_mask"], skip)
 
@@ -148,10 +148,10 @@ class SentenceTransformer(BaseEncoder):
         ends = (self.tokenizer.sep_token_id, self.tokenizer.eos_token_id)
         return len(ids) - 1 if ids and ids[-1] in ends else len(ids)
 
-    def _arrays(self, texts: list[Any], limit: int | None = None) -> dict[str, Any]:
+    def _arrays(self, texts: list[Any], limit: int | None = None, left: bool | None = None) -> dict[str, Any]:
         tokenizer = self.tokenizer
         options = {"pad": True, "pad_id": tokenizer.pad_token_id or 0, "max_length": limit or self.max_seq_length or 0,
-                   "pad_left": tokenizer.padding_side == "left"}
+                   "pad_left": tokenizer.padding_side == "left" if left is None else left}
         found = tokenizer.backend.arrays(texts, **options)
         return {name: found[name].numpy() for name in ("input_ids", "token_type_ids", "attention_mask")}
 
@@ -174,8 +174,8 @@ class SentenceTransformer(BaseEncoder):
                     found[i] = self._tensor(tokens[k, :int(mask.nonzero()[0].max(initial=0)) + 1])
                 else:
                     found[i] = {**{name: self._tensor(array[k]) for name, array in self._taken(features).items()},
-                                "modality": "text", "token_embeddings": self._tensor(tokens[k]),
-                                "sentence_embedding": self._tensor(vectors[k, :cut])}
+                                "modality": "text", **({"prompt_length": self._prompt_tokens(prompt)} if prompt else {}),
+                                "token_embeddings": self._tensor(tokens[k]), "sentence_embedding": self._tensor(vectors[k, :cut])}
         return found
 
     def _taken(self, features: dict[str, Any]) -> dict[str, Any]:

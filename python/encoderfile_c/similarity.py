@@ -36,9 +36,7 @@ class SimilarityFunction(Enum):
 def _rows(value: Any) -> Any:
     np = numpy()
     array = to_numpy(value)
-    if array.dtype.kind not in "f":
-        array = array.astype(np.float32)
-    elif array.dtype == np.float16:
+    if array.dtype.kind != "f" or array.dtype == np.float16 or isinstance(value, (list, tuple)):
         array = array.astype(np.float32)
     return array[None] if array.ndim == 1 else array
 

@@ -65,18 +65,13 @@ class BatchEncoding(UserDict[str, Any]):
     def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
         """0 for the first text, 1 for the second, None for special tokens."""
         one = self._one(batch_index)
-        spans, special, second = one.offsets, one.special_tokens_mask, 0
         out: list[int | None] = []
-        seen = False
-        for i, mark in enumerate(special):
-            if mark:
-                second += 1 if seen else 0  # a special token behind a text ends it
-                seen = False
-                out.append(None)
-            else:
-                seen = True
-                out.append(min(second, 1))
-        assert len(out) == len(spans)
+        second, last = 0, -1      # where the last token of this text began; -1: it has none yet
+        for (begin, _), special in zip(one.offsets, one.special_tokens_mask):
+            if (special and last >= 0) or begin < last:  # a special token ends a text, and so does the start of another
+                second, last = second + 1, -1
+            out.append(None if special else min(second, 1))
+            last = last if special else begin
         return out
 
     def token_to_chars(self, batch_or_token_index: int, token_index: int | None = None) -> tuple[int, int] | None:
@@ -269,7 +264,7 @@ class PreTrainedTokenizer:
         if return_overflowing_tokens:
             data["overflow_to_sample_mapping"] = owners
         if single and not return_overflowing_tokens and return_tensors is None:
-            data = {name: values[0] for name, values in data.items()}
+            data = {name: values if name == "length" else values[0] for name, values in data.items()}
         return BatchEncoding(data, found).convert_to_tensors(return_tensors)
 
     def _wants(self, name: str, asked: bool | None) -> bool:

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that sentence-transformers, transformers and Optimum answered (tools/oracle/python_faces.py wrote the answers into
+tests/golden/python), and that our classes with the same names must answer alike. A case is a function of the classes."""
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import io
+import os
+from typing import Any, Callable
+
+import numpy as np
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
+EXAMPLES = os.path.join(GOLDEN, "..", "..", "examples")
+TEXTS = ["The cat sat on the mat.", "a", "query: what is a cat? It is an animal; the animal sat on the mat, and sat, and sat again.",
+         "Grüße, 東京!", "the dog"]
+PAIRS = [("the cat", "sat on the mat"), ("a query", "an answer"), ("x", "the dog sat on the mat and looked at the cat")]
+Case = Callable[[Any], Any]
+
+
+def rows(n: int, dim: int, seed: int) -> Any:
+    return np.random.default_rng(seed).standard_normal((n, dim)).astype(np.float32)
+
+
+# ---- SentenceTransformer ----
+
+def _sentence(folder: str) -> dict[str, Case]:
+    def model(c: Any, **options: Any) -> Any:
+        """One text at a time where padding stands in front: there it moves a text's positions, in torch."""
+        made = c.SentenceTransformer(os.path.join(GOLDEN, "sentence", folder), **options)
+        if folder == "last":
+            for name in ("encode", "encode_query", "encode_document"):
+                setattr(made, name, functools.partial(getattr(made, name), batch_size=1))
+        return made
+
+    def length(c: Any, value: int) -> Any:
+        m = model(c)
+        m.max_seq_length = value
+        return [m.max_seq_length, m.encode(TEXTS)]
+
+    def truncated(c: Any) -> Any:
+        m = model(c)
+        with m.truncate_embeddings(5):
+            inside = [m.encode("a").shape, m.get_embedding_dimension()]
+        return [inside, m.encode("a").shape, m.get_embedding_dimension()]
+
+    return {
+        "text": lambda c: model(c).encode("the cat"),
+        "list": lambda c: model(c).encode(TEXTS),
+        "list of one": lambda c: model(c).encode(["a"]),
+        "tuple": lambda c: model(c).encode(("the cat", "the dog")),
+        "array": lambda c: model(c).encode(np.array(["the cat", "the dog"])),
+        "nothing": lambda c: model(c).encode([]),
+        "empty text": lambda c: model(c).encode(["", "the cat", ""]),
+        "empty text alone": lambda c: model(c).encode(""),
+        "dict": lambda c: model(c).encode({"text": "the cat"}),
+        "pair": lambda c: model(c).encode([("the cat", "sat")]),
+        "sentences": lambda c: model(c).encode(sentences=["the cat"]),
+        "normalized": lambda c: model(c).encode(TEXTS, normalize_embeddings=True),
+        "truncated": lambda c: model(c).encode(TEXTS, truncate_dim=3),
+        "truncated and normalized": lambda c: model(c).encode(TEXTS, truncate_dim=3, normalize_embeddings=True),
+        "truncated by the constructor": lambda c: model(c, truncate_dim=4).encode(TEXTS),
+        "truncated within": truncated,
+        "prompt": lambda c: model(c).encode(TEXTS, prompt="passage: "),
+        "own prompts": lambda c: model(c, prompts={"mine": "the text: "}).encode(TEXTS, prompt_name="mine"),
+        "default prompt": lambda c: model(c, prompts={"mine": "the text: "}, default_prompt_name="mine").encode(TEXTS),
+        "default prompt passed over": lambda c: model(c, prompts={"mine": "the text: "}, default_prompt_name="mine").encode_document("a"),
+        "query": lambda c: model(c).encode_query(TEXTS),
+        "document": lambda c: model(c).encode_document(TEXTS),
+        "unknown prompt": lambda c: model(c).encode("a", prompt_name="foo"),
+        "unknown default": lambda c: model(c, default_prompt_name="foo"),
+        "binary": lambda c: model(c).encode(TEXTS, precision="binary"),
+        "ubinary": lambda c: model(c).encode(TEXTS, precision="ubinary"),
+        "one int8": lambda c: model(c).encode("a", precision="int8"),
+        "unknown precision": lambda c: model(c).encode("a", precision="int4"),
+        "token embeddings": lambda c: model(c).encode(TEXTS, output_value="token_embeddings"),
+        "token embeddings of one": lambda c: model(c).encode("the cat", output_value="token_embeddings"),
+        "all features": lambda c: sorted_dicts(model(c).encode(["the cat"], output_value=None)),
+        "shorter": lambda c: length(c, 6),
+        "pool": lambda c: (lambda m: m.encode(TEXTS[:2], chunk_size=None, batch_size=1))(model(c)),
+        "batch 0": lambda c: model(c).encode(["a"], batch_size=0),
+        "None": lambda c: model(c).encode(None),
+        "number": lambda c: model(c).encode(5),
+        "list of None": lambda c: model(c).encode([None]),
+        "unknown keyword": lambda c: model(c).encode("a", foo=1),
+        "dimension": lambda c: [model(c).get_embedding_dimension(), model(c, truncate_dim=3).get_embedding_dimension()],
+        "prompts": lambda c: model(c).prompts,
+        "length": lambda c: model(c).max_seq_length,
+        "modules": lambda c: len(model(c)),
+        "preprocess": lambda c: dict(model(c).preprocess(TEXTS)),
+        "similarity": lambda c: model(c).similarity(rows(2, 4, 1), rows(3, 4, 2)),
+        "similarity of one": lambda c: model(c).similarity(rows(1, 4, 1)[0], rows(3, 4, 2)),
+        "similarity of doubles": lambda c: model(c).similarity(rows(2, 4, 1).astype(np.float64), rows(3, 4, 2).astype(np.float64)),
+        "similarity of lists": lambda c: model(c).similarity(rows(2, 4, 1).tolist(), rows(3, 4, 2).tolist()),
+        "pairwise": lambda c: model(c).similarity_pairwise(rows(3, 4, 1), rows(3, 4, 2)),
+        **{f"similarity {name}": (lambda c, name=name: model(c, similarity_fn_name=name).similarity(rows(2, 4, 1), rows(3, 4, 2)))
+           for name in ("cosine", "dot", "euclidean", "manhattan")},
+        **{f"pairwise {name}": (lambda c, name=name: model(c, similarity_fn_name=name).similarity_pairwise(rows(3, 4, 1), rows(3, 4, 2)))
+           for name in ("cosine", "dot", "euclidean", "manhattan")},
+        "similarity name": lambda c: model(c).similarity_fn_name,
+    }
+
+
+def sorted_dicts(found: list[dict[str, Any]]) -> Any:
+    """Their keys come in the order of modules, which callers do not depend on."""
+    return [{name: one[name] for name in sorted(one)} for one in found]
+
+
+def _quantize() -> dict[str, Case]:
+    many, few = rows(120, 20, 3), rows(4, 20, 4)
+    out: dict[str, Case] = {}
+    for precision in ("float32", "int8", "uint8", "binary", "ubinary"):
+        out[precision] = lambda c, p=precision: c.quantize_embeddings(many, p)
+        out[precision + " few"] = lambda c, p=precision: c.quantize_embeddings(few, p)
+        out[precision + " ranges"] = lambda c, p=precision: c.quantize_embeddings(few, p, ranges=np.array([[-1.0] * 20, [1.0] * 20]))
+        out[precision + " calibrated"] = lambda c, p=precision: c.quantize_embeddings(few, p, calibration_embeddings=many)
+        out[precision + " one"] = lambda c, p=precision: c.quantize_embeddings(few[:1], p)
+        out[precision + " empty"] = lambda c, p=precision: c.quantize_embeddings([], p)
+    out["of int8"] = lambda c: c.quantize_embeddings(few.astype(np.int8), "int8")
+    out["unknown"] = lambda c: c.quantize_embeddings(few, "int4")
+    return out
+
+
+def _util() -> dict[str, Case]:
+    a, b = rows(6, 5, 7), rows(8, 5, 8)
+    names = ("cos_sim", "dot_score", "euclidean_sim", "manhattan_sim")
+    return {
+        **{name: (lambda c, name=name: getattr(c.util, name)(a, b)) for name in names},
+        **{"pairwise_" + name: (lambda c, name=name: getattr(c.util, "pairwise_" + name)(a, b[:6])) for name in names},
+        "semantic_search": lambda c: c.util.semantic_search(a, b, top_k=3),
+        "community_detection": lambda c: c.util.community_detection(np.concatenate([a, a + 0.01, b]), min_community_size=2),
+    }
+
+
+# ---- CrossEncoder ----
+
+def _cross(folder: str) -> dict[str, Case]:
+    def model(c: Any, **options: Any) -> Any:
+        return c.CrossEncoder(os.path.join(GOLDEN, "pipelines", folder), **options)
+
+    return {
+        "pair": lambda c: model(c).predict(("the cat", "sat")),
+        "pair as a list": lambda c: model(c).predict(["the cat", "sat"]),
+        "pairs": lambda c: model(c).predict(PAIRS),
+        "lists": lambda c: model(c).predict([list(one) for one in PAIRS]),
+        "array": lambda c: model(c).predict(np.array(PAIRS)),
+        "nothing": lambda c: model(c).predict([]),
+        "empty text": lambda c: model(c).predict([("the cat", ""), ("", "sat")]),
+        "softmax": lambda c: model(c).predict(PAIRS, apply_softmax=True),
+        "batch 0": lambda c: model(c).predict(PAIRS, batch_size=0),
+        "short": lambda c: model(c, max_length=8).predict(PAIRS),
+        "rank": lambda c: model(c).rank("the cat", ["sat on the mat", "an answer", "the dog"]),
+        "rank with texts": lambda c: model(c).rank("the cat", ["sat on the mat", "an answer", "the dog"], return_documents=True, top_k=2),
+        "rank of nothing": lambda c: model(c).rank("the cat", []),
+        "labels": lambda c: model(c).num_labels,
+    }
+
+
+# ---- SparseEncoder ----
+
+def _sparse() -> dict[str, Case]:
+    def model(c: Any, **options: Any) -> Any:
+        return c.SparseEncoder(os.path.join(GOLDEN, "pipelines", "masks"), **options)
+
+    texts = ["the cat sat", "a dog"]
+    return {
+        "text": lambda c: dense(model(c).encode("the cat sat")),
+        "list": lambda c: dense(model(c).encode(texts)),
+        "dense": lambda c: model(c).encode(texts, convert_to_sparse_tensor=False),
+        "rows": lambda c: [dense(one) for one in model(c).encode(texts, convert_to_tensor=False)],
+        "few": lambda c: dense(model(c).encode(texts, max_active_dims=5)),
+        "decoded": lambda c: (lambda m: m.decode(m.encode(texts), top_k=4))(model(c)),
+        "decoded one": lambda c: (lambda m: m.decode(m.encode("a dog"), top_k=4))(model(c)),
+        "sparsity": lambda c: (lambda m: m.sparsity(m.encode(texts)))(model(c)),
+        "intersection": lambda c: (lambda m: dense(m.intersection(m.encode("a dog"), m.encode("the cat sat"))))(model(c)),
+        "similarity": lambda c: (lambda m: m.similarity(m.encode(texts), m.encode(texts)))(model(c)),
+        "as Haystack reads it": lambda c: [(lambda s: [len(s.indices()[0].tolist()), len(s.values().tolist())])(one.coalesce())
+                                           for one in model(c).encode(texts, convert_to_tensor=False)],
+        "top_k 0": lambda c: (lambda m: m.decode(m.encode("a dog"), top_k=0))(model(c)),
+    }
+
+
+def dense(sparse: Any) -> Any:
+    return sparse.to_dense()
+
+
+# ---- tokenizers ----
+
+TOKENIZERS = ["bus-ner", "sentence/mean", "pipelines/labels", "text_models/c_roberta", "text_models/c_gpt2", "text_models/c_mpnet",
+              "text_models/c_cased"]
+
+
+def tokenizer_path(name: str) -> str:
+    return os.path.join(EXAMPLES, name) if name == "bus-ner" else os.path.join(GOLDEN, name)
+
+
+def _tokenizer(name: str) -> dict[str, Case]:
+    def tok(c: Any) -> Any:
+        return c.AutoTokenizer.from_pretrained(tokenizer_path(name))
+
+    def call(*args: Any, **options: Any) -> Case:
+        return lambda c: dict(tok(c)(*args, **options))
+
+    long = TEXTS[2]
+    return {
+        "text": call("the cat sat"),
+        "texts": call(TEXTS),
+        "pair": call("the cat", "sat down"),
+        "pairs": call(["the cat", "a dog"], ["sat down", "ran"]),
+        "tuples": call([("the cat", "sat down"), ("a", "b")]),
+        "empty": call(""),
+        "plain": call("the cat", add_special_tokens=False),
+        "cut": call(long, truncation=True, max_length=8),
+        "cut pair": call(long, TEXTS[0], truncation=True, max_length=12),
+        "cut first": call(long, "the dog", truncation="only_first", max_length=12),
+        "cut second": call("the dog", long, truncation="only_second", max_length=12),
+        "overflow": call(long, truncation=True, max_length=10, stride=2, return_overflowing_tokens=True),
+        "offsets": call(TEXTS[3], return_offsets_mapping=True, return_special_tokens_mask=True, return_length=True),
+        "words": call(["the", "cat", "sitting"], is_split_into_words=True),
+        "texts of words": call([["the", "cat"], ["dog"]], is_split_into_words=True),
+        "word ids": lambda c: tok(c)("the cat sitting").word_ids(),
+        "word ids of words": lambda c: tok(c)(["the", "cat", "sitting"], is_split_into_words=True).word_ids(0),
+        "sequence ids": lambda c: tok(c)("the cat", "sat down").sequence_ids(0),
+        "ragged": call(["the cat sat", "a"], return_tensors="np"),
+        "array of one": call("the cat", return_tensors="np"),
+        "without masks": call("the cat", return_attention_mask=False, return_token_type_ids=False),
+        "encode": lambda c: tok(c).encode("the cat sat"),
+        "encode pair": lambda c: tok(c).encode("the cat", "sat"),
+        "decode": lambda c: tok(c).decode(tok(c)("The cat sat, didn't it?")["input_ids"]),
+        "decode without special": lambda c: tok(c).decode(tok(c)("The cat sat on the mat.")["input_ids"], skip_special_tokens=True),
+        "batch decode": lambda c: tok(c).batch_decode(tok(c)(["the cat", "a dog"])["input_ids"], skip_special_tokens=True),
+        "tokenize": lambda c: tok(c).tokenize("the cat sitting"),
+        "ids to tokens": lambda c: tok(c).convert_ids_to_tokens([0, 1, 2, 3, 4]),
+        "id to token": lambda c: tok(c).convert_ids_to_tokens(5),
+        "tokens to ids": lambda c: tok(c).convert_tokens_to_ids(["the", "nosuchtoken"]),
+        "special": lambda c: sorted(tok(c).all_special_ids),
+        "roles": lambda c: [getattr(tok(c), f"{role}_token") for role in ("cls", "sep", "pad", "unk", "mask", "bos", "eos")],
+        "role ids": lambda c: [getattr(tok(c), f"{role}_token_id") for role in ("cls", "sep", "pad", "unk", "mask", "bos", "eos")],
+        "sizes": lambda c: [len(tok(c)), len(tok(c).get_vocab())],
+        "limits": lambda c: [min(tok(c).model_max_length, 10**6), tok(c).padding_side, tok(c).truncation_side, tok(c).is_fast,
+                             sorted(tok(c).model_input_names)],
+        "None": call(None),
+        "number": call(5),
+        "nothing": call([]),
+        "unknown padding": call("a", padding="foo"),
+        "unknown truncation": call("a", truncation="foo"),
+        "unknown tensors": call("a", return_tensors="xx"),
+        **({} if name == "text_models/c_gpt2" else {
+            "padded": call(TEXTS, padding=True),
+            "padded arrays": call(TEXTS, padding=True, return_tensors="np"),
+            "padded to 16": call(TEXTS[:2], padding="max_length", max_length=16),
+            "padded by 8": call(TEXTS[:2], padding=True, pad_to_multiple_of=8),
+            "padded and cut": call(TEXTS, padding="max_length", truncation=True, max_length=8, return_special_tokens_mask=True),
+            "padded left": call(TEXTS[:2], padding=True, padding_side="left"),
+            "pad": lambda c: dict(tok(c).pad([dict(tok(c)("the cat sat")), dict(tok(c)("a"))], return_tensors="np")),
+        }),
+    }
+
+
+# ---- ORTModelFor… ----
+
+ORT_MODELS = {"bus-ner": "TokenClassification", "pipelines/labels": "SequenceClassification", "pipelines/one": "SequenceClassification",
+              "pipelines/answers": "QuestionAnswering", "pipelines/vectors": "FeatureExtraction", "pipelines/masks": "MaskedLM"}
+
+
+def _ort(name: str) -> dict[str, Case]:
+    def model(c: Any) -> Any:
+        return getattr(c, "ORTModelFor" + ORT_MODELS[name]).from_pretrained(c.onnx_folder(name))
+
+    ids = np.array([[2, 5, 6, 7, 3], [2, 8, 3, 0, 0]], dtype=np.int64)
+    full = {"input_ids": ids, "attention_mask": (ids != 0).astype(np.int64), "token_type_ids": np.zeros_like(ids)}
+
+    def taken(m: Any, **changes: Any) -> dict[str, Any]:
+        return {key: value for key, value in {**full, **changes}.items() if key in m.input_names}
+
+    def described(c: Any) -> Any:
+        out = (lambda m: m(**taken(m)))(model(c))
+        return [type(out).__name__, list(out.keys()), out[0], out[next(iter(out.keys()))].dtype.name]
+
+    return {
+        "result": described,
+        "tuple": lambda c: (lambda m: m(**taken(m), return_dict=False))(model(c)),
+        "int32": lambda c: (lambda m: list(m(**{k: v.astype(np.int32) for k, v in taken(m).items()}).values()))(model(c)),
+        "positional": lambda c: (lambda m: list(m(*taken(m).values()).values()))(model(c)),
+        "missing": lambda c: (lambda m: m(input_ids=ids))(model(c)),
+        "lists": lambda c: (lambda m: m(**{k: v.tolist() for k, v in taken(m).items()}))(model(c)),
+        "names": lambda c: (lambda m: [m.input_names, m.output_names, list(m.providers)])(model(c)),
+    }
+
+
+def _ort_errors() -> dict[str, Case]:
+    return {
+        "no folder": lambda c: c.ORTModelForTokenClassification.from_pretrained("/no/such/folder"),
+        "no file": lambda c: c.ORTModelForTokenClassification.from_pretrained(c.onnx_folder("bus-ner"), file_name="foo.onnx"),
+        "provider": lambda c: c.ORTModelForTokenClassification.from_pretrained(c.onnx_folder("bus-ner"), provider="Foo"),
+    }
+
+
+GROUPS: dict[str, dict[str, Case]] = {
+    **{f"sentence {name}": _sentence(name) for name in ("mean", "cls", "last", "weighted", "joined")},
+    "quantize": _quantize(),
+    "util": _util(),
+    **{f"cross {name}": _cross(name) for name in ("one", "several")},
+    "sparse": _sparse(),
+}
+TOKENIZER_GROUPS: dict[str, dict[str, Case]] = {f"tokenizer {name}": _tokenizer(name) for name in TOKENIZERS}
+ORT_GROUPS: dict[str, dict[str, Case]] = {**{f"ort {name}": _ort(name) for name in ORT_MODELS}, "ort errors": _ort_errors()}
+
+
+# ---- results as JSON ----
+
+BUILTINS = (KeyError, IndexError, FileNotFoundError, AttributeError, TypeError, ValueError, RuntimeError, OSError)
+
+
+def portray(value: Any) -> Any:
+    """A result as JSON that has its types: arrays as bytes in base64, floats as such."""
+    if type(value).__module__ == "torch":
+        return {**portray(value.detach().cpu().numpy()), "torch": True}
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        kept = value.astype(np.float32) if value.dtype == np.float64 and value.size else value
+        return {"array": value.dtype.name, "shape": list(value.shape), "kept": kept.dtype.str,
+                "bytes": base64.b64encode(np.ascontiguousarray(kept).tobytes()).decode()}
+    if isinstance(value, np.ndarray):
+        return {"objects": [portray(one) for one in value]}
+    if isinstance(value, np.generic):
+        return {"scalar": value.dtype.name, "value": value.item()}
+    if isinstance(value, dict):
+        return {"dict": [[str(key), portray(one)] for key, one in value.items()]}
+    if isinstance(value, (list, tuple)):
+        if isinstance(value, list) and value and all(type(one) is int for one in value):
+            return value
+        return {type(value).__name__ if type(value) in (list, tuple) else "list": [portray(one) for one in value]}
+    return value
+
+
+def answer(case: Case, classes: Any) -> Any:
+    """What a case gives, or the built-in exception that it raises."""
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            return portray(case(classes))
+        except Exception as error:
+            return {"raises": [one.__name__ for one in BUILTINS if isinstance(error, one)] or ["Exception"], "says": str(error)[:80]}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes that are shaped like those of other packages, against what those answered: the same types, keys, order and nesting,
+ids equal, numbers within 1e-4."""
+from __future__ import annotations
+
+import base64
+import json
+import os
+import types
+import unittest
+from typing import Any
+
+import face_cases
+import numpy as np
+
+import encoderfile_c
+import encoderfile_c.similarity
+from encoderfile_c.errors import EncoderfileError
+
+NEAR = 1e-4
+
+
+def read(name: str) -> Any:
+    with open(os.path.join(face_cases.GOLDEN, "python", name + ".json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def array(told: dict[str, Any]) -> Any:
+    return np.frombuffer(base64.b64decode(told["bytes"]), told["kept"]).reshape(told["shape"])
+
+
+def difference(found: Any, wanted: Any, at: str = "") -> str | None:
+    """Where they differ, in words; None: they do not. A torch tensor of the other package may be a numpy array here."""
+    if isinstance(wanted, dict) and "raises" in wanted:
+        raised = found.get("raises", []) if isinstance(found, dict) else []
+        return None if wanted["raises"][0] in raised else f"{at}: found {found}, wanted {wanted}"
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        if "array" in wanted:
+            return different_arrays(found, wanted, at)
+        if list(found) != list(wanted):
+            return f"{at}: found {found}, wanted {wanted}"
+        if "scalar" in wanted:
+            same = found["scalar"] == wanted["scalar"] and abs(found["value"] - wanted["value"]) <= NEAR
+            return None if same else f"{at}: found {found}, wanted {wanted}"
+        kind = next(iter(wanted))
+        ours, theirs = found[kind], wanted[kind]
+        if len(ours) != len(theirs):
+            return f"{at}: found {len(ours)} of them, wanted {len(theirs)}"
+        if kind == "dict" and [key for key, _ in ours] != [key for key, _ in theirs]:
+            return f"{at}: found keys {[key for key, _ in ours]}, wanted {[key for key, _ in theirs]}"
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            wrong = difference(a[1], b[1], f"{at}.{b[0]}") if kind == "dict" else difference(a, b, f"{at}[{i}]")
+            if wrong:
+                return wrong
+        return None
+    if isinstance(wanted, float) and isinstance(found, float):
+        return None if abs(found - wanted) <= NEAR else f"{at}: found {found}, wanted {wanted}"
+    return None if type(found) is type(wanted) and found == wanted else f"{at}: found {found}, wanted {wanted}"
+
+
+def different_arrays(found: dict[str, Any], wanted: dict[str, Any], at: str) -> str | None:
+    if found.get("array") != wanted["array"] or found.get("shape") != wanted["shape"]:
+        return f"{at}: found {found.get('array', str(found)[:200])} {found.get('shape')}, wanted {wanted['array']} {wanted['shape']}"
+    ours, theirs = array(found), array(wanted)
+    if ours.dtype.kind in "f":
+        far = float(np.abs(ours - theirs).max(initial=0))
+        return None if far <= NEAR else f"{at}: they are {far} apart"
+    off = int((ours != theirs).sum())
+    # a code of int8 may fall on either side of a step
+    return None if off == 0 or (ours.dtype.itemsize == 1 and np.abs(ours.astype(int) - theirs.astype(int)).max() <= 1 and off <= ours.size // 50) \
+        else f"{at}: {off} of {ours.size} differ"
+
+
+class Faces(unittest.TestCase):
+    def check(self, file: str, groups: dict[str, dict[str, face_cases.Case]], classes: Any) -> None:
+        golden = read(file)
+        self.assertEqual(list(golden), list(groups))
+        for group, cases in groups.items():
+            for name, case in cases.items():
+                with self.subTest(group=group, case=name):
+                    found = json.loads(json.dumps(face_cases.answer(case, classes)))
+                    wrong = difference(found, golden[group][name])
+                    if wrong:
+                        self.fail(wrong[:400])
+
+    def test_sentence_transformers(self) -> None:
+        classes = types.SimpleNamespace(SentenceTransformer=encoderfile_c.SentenceTransformer, CrossEncoder=encoderfile_c.CrossEncoder,
+                                        SparseEncoder=encoderfile_c.SparseEncoder, quantize_embeddings=encoderfile_c.quantize_embeddings,
+                                        util=encoderfile_c.similarity)
+        self.check("st", face_cases.GROUPS, classes)
+
+    def test_tokenizers(self) -> None:
+        self.check("tokenizers", face_cases.TOKENIZER_GROUPS, encoderfile_c)
+
+    def test_optimum(self) -> None:
+        classes = types.SimpleNamespace(**{name: getattr(encoderfile_c, name) for name in dir(encoderfile_c) if name.startswith("ORT")},
+                                        onnx_folder=face_cases.tokenizer_path)
+        self.check("ort", face_cases.ORT_GROUPS, classes)
+
+    def test_errors_are_documented_ones(self) -> None:
+        with self.assertRaises(EncoderfileError) as caught:
+            encoderfile_c.SentenceTransformer("/no/such/folder")
+        self.assertIsInstance(caught.exception, FileNotFoundError)
+
+
+if __name__ == "__main__":
+    unittest.main()
