@@ -42,7 +42,8 @@ bool file_map(const char *path, Mapping *map, Err *err)
 
 bool writer_open_memory(FileWriter *w, Err *err)
 {
-    *w = (FileWriter){ .fd = memfd_create("encoderfile", MFD_CLOEXEC), .path = "memory" };
+    /* By its number: the C library has a function for it from 2.27 on, and the Python package takes 2.17. */
+    *w = (FileWriter){ .fd = (int)syscall(SYS_memfd_create, "encoderfile", 1u /* MFD_CLOEXEC */), .path = "memory" };
     if (w->fd < 0) return fail(err, EF_IO, "memory: cannot be written: %s", strerror(errno));
     writer_guard(w);
     return true;
