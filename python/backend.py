@@ -24,9 +24,11 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import build as extension  # noqa: E402: which C files, which flags
+
 ROOT = HERE if (HERE / "Makefile").exists() else HERE.parent  # a source archive has both in one folder
 PACKAGE = HERE / "encoderfile_c"
-LIMITED_API = "0x030B0000"  # the buffer protocol is in it from 3.11 on
 # zig names a CPU where gcc names an architecture.
 ZIG_MAKE = {"aarch64": ["ISA_dotprod=-mcpu=generic+v8_2a+dotprod"]}
 LIBRARIES = "-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm".split()
@@ -74,14 +76,13 @@ class Target:
         return folder
 
     def extension(self):
-        archive = self.library()
-        script = self.folder / "names"
-        script.write_text("{ global: PyInit__core; local: *; };\n")
-        made = self.folder / "_core.abi3.so"
-        run(*self.compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-O2", "-fPIC", "-fvisibility=hidden",
-            f"-DPy_LIMITED_API={LIMITED_API}", f"-DEF_VERSION=\"{version()}\"", f"-I{ROOT / 'include'}", f"-I{self.headers()}", "-shared", "-s",
-            "-Wl,--gc-sections", f"-Wl,--version-script={script}", "-o", made, *sorted(PACKAGE.glob("_core/*.c")), archive,
-            *([f"-L{self.libraries}"] if self.zig else []), *LIBRARIES, "-pthread")
+        library, made = self.library(), self.folder / "_core.abi3.so"
+        extra = ["-O2", "-s", *(["-Wno-macro-redefined", f"-L{self.libraries}"] if self.zig else [])]
+        run(*extension.compile_line(self.compiler, extra, library, LIBRARIES, made, str(self.headers())))
+        listed = subprocess.run(["nm", "-D", "--undefined-only", made], check=True, capture_output=True, text=True).stdout
+        missing = [line.split()[1] for line in listed.splitlines() if re.match(r" +U (?!_?Py)[^@]*$", line)]
+        if missing: # a shared library may be linked with holes: it would fail on import
+            raise SystemExit(f"{made}: nothing defines {', '.join(missing)}")
         return made
 
 

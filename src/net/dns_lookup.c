@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -87,7 +87,8 @@ static bool ask_over_tcp(DnsAsk *a, int kind)
 static bool send_questions(int fd, DnsAsk *a)
 {
     uint8_t question[DNS_QUESTION];
-    if (getrandom(a->id, sizeof a->id, 0) != (ssize_t)sizeof a->id) return false;
+    /* By its number, since the Python package is compiled for C libraries that have no function for it. */
+    if (syscall(SYS_getrandom, a->id, sizeof a->id, 0) != (ssize_t)sizeof a->id) return false;
     if (a->id[0] == a->id[1]) a->id[1]++;
     for (int i = 0; i < KINDS; i++) {
         size_t n = dns_write_question(a->name, dns_kinds[i], a->id[i], question);

@@ -32,7 +32,8 @@ jpeg_SRC_x86_64 := $(JPEG)/simd/x86_64/jsimd.c $(patsubst $(FROM)/%,%,$(filter-o
 jpeg_SRC_aarch64 := $(JPEG)/simd/arm/aarch64/jsimd.c $(JPEG)/simd/arm/aarch64/jchuff-neon.c \
                       $(filter-out %/jcgryext-neon.c %/jdcolext-neon.c %/jdmrgext-neon.c,$(call sources,$(JPEG),simd/arm/*.c))
 jpeg_FLAGS := -I$(OUT)/jpeg -I$(FROM)/$(JPEG) -I$(FROM)/$(JPEG)/simd/arm -DNEON_INTRINSICS
-png16_SRC := $(filter-out %/pngtest.c %/example.c,$(call sources,$(PNG),*.c)) $(call sources,$(PNG),$(PNG_$(CPU)))
+png16_SRC := $(filter-out %/pngtest.c %/example.c,$(call sources,$(PNG),png*.c)) # decode_png.c has what keeps pngwutil.c out
+png16_SRC := $(filter-out $(addprefix %/,pngwio.c pngwrite.c pngwtran.c pngwutil.c),$(png16_SRC))
 png16_SRC += $(call sources,$(PNG),$(if $(filter aarch64,$(CPU)),arm/arm_init.c arm/filter_neon_intrinsics.c arm/palette_neon_intrinsics.c,intel/*.c))
 png16_FLAGS := -DPNG_ARM_NEON_OPT=2 -DPNG_INTEL_SSE_OPT=1
 webp_SRC := $(filter-out %enc.c %_mips32.c %_mips_dsp_r2.c %_msa.c,$(call sources,$(WEBP),src/dec/*.c src/dsp/*.c src/utils/*.c))
