@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a model comes from: what _folder finds here; of a name that is not here yet, what was downloaded."""
+from __future__ import annotations
+
+import os
+
+from ._folder import find_model
+from ._program import download
+
+
+def source(model: str | os.PathLike[str], revision: str | None = None) -> str:
+    """A path that Model, Graph and the tools open."""
+    path = find_model(model, revision)
+    if not path.startswith("hf:"):
+        return path
+    name = path.removeprefix("hf:")
+    download(name if "@" in name or not revision else f"{name}@{revision}")
+    name, _, named = name.partition("@")
+    return find_model(name, revision or named or None)

@@ -1,0 +1,876 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pipeline(task, model): what transformers' pipelines take and return, for every task that the program has.
+
+The C library answers each input as the pipeline of that name does (docs/run.md). What is here is Python's part of the
+contract: which objects are one input and which are many, the types of the results, and the errors.
+"""
+from __future__ import annotations
+
+import base64
+import io
+import os
+import struct
+import types
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from . import _core
+from ._source import source
+from .errors import EncoderfileError
+
+__all__ = ["Pipeline", "PipelineException", "PipelineIterator", "pipeline", "supported_tasks"]
+
+AT_ONCE = 64  # inputs of one call of the library, which forms its own batches of them
+
+
+class PipelineException(Exception):
+    """A text that the pipeline can do nothing with."""
+
+    def __init__(self, task: str, model: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.task = task
+        self.model = model
+
+
+def _single(x: float) -> float:
+    """The float of 32 bits that was printed as x, as transformers gives it."""
+    return float(struct.unpack("f", struct.pack("f", x))[0])
+
+
+def _ordered(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: _single(row[key]) if key == "score" and row[key] is not None else row[key] for key in keys}
+
+
+class PipelineIterator:
+    """What a generator or a dataset gives: answers when they are asked for, one for each input."""
+
+    def __init__(self, pipe: Pipeline, inputs: Iterable[Any], params: dict[str, Any], at_once: int) -> None:
+        self._pipe, self._inputs, self._params, self._at_once = pipe, inputs, params, at_once
+        self._length = inputs if hasattr(inputs, "__len__") else None
+        self._made = self._answers()
+
+    def _answers(self) -> Iterator[Any]:
+        waiting: list[Any] = []
+        for one in self._inputs:
+            waiting.append(one)
+            if len(waiting) == self._at_once:
+                yield from self._pipe._many(waiting, self._params)
+                waiting = []
+        if waiting:
+            yield from self._pipe._many(waiting, self._params)
+
+    def __iter__(self) -> PipelineIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._made)
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError("object of type 'PipelineIterator' has no len(): a generator was given")
+        return len(self._length)  # type: ignore[arg-type]
+
+
+def _is_dataset(inputs: Any) -> bool:
+    """datasets.Dataset, torch's Dataset and what wraps them."""
+    return any(kind.__name__ in ("Dataset", "IterableDataset", "KeyDataset", "IterableDatasetDict") for kind in type(inputs).__mro__)
+
+
+class Pipeline:
+    """One task on one model. Each subclass is a task."""
+
+    task: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
+    strict: ClassVar[bool] = True  # any other is a TypeError; else it is ignored, as transformers ignores it
+    keys: ClassVar[tuple[str, ...]] = ()  # of a result, in transformers' order
+
+    def __init__(self, model: _core.Model, *, name: str = "", tokenizer: Any = None, batch_size: int | None = None,
+                 num_workers: int | None = None, **params: Any) -> None:
+        self.model = model
+        self.name = name
+        self.tokenizer = tokenizer if tokenizer is not None else model.tokenizer
+        self.device = "cpu"
+        self.framework = "encoderfile"
+        self._batch_size = batch_size
+        self._params = self._sanitize(params)
+
+    # ---- parameters ----
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        for key in params:
+            if key not in self.accepted and self.strict:
+                raise TypeError(f"{type(self).__name__}._sanitize_parameters() got an unexpected keyword argument {key!r}")
+        return {key: value for key, value in params.items() if key in self.accepted}
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Of the parameters those that the library is given."""
+        return {key: value for key, value in params.items() if value is not None}
+
+    # ---- a call ----
+
+    def __call__(self, inputs: Any, *args: Any, num_workers: int | None = None, batch_size: int | None = None, **kwargs: Any) -> Any:
+        params = {**self._params, **self._sanitize(kwargs)}
+        at_once = batch_size or self._batch_size or 1
+        if isinstance(inputs, list):
+            if not inputs:
+                raise IndexError("list index out of range")
+            return self._many(inputs, params)
+        if isinstance(inputs, types.GeneratorType) or _is_dataset(inputs):
+            return PipelineIterator(self, inputs, params, at_once)
+        return self._many([inputs], params)[0]
+
+    def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        read = [self._read(one, params) for one in inputs]
+        sent = self._sent(params)
+        out: list[Any] = []
+        for i in range(0, len(read), AT_ONCE):
+            part = read[i:i + AT_ONCE]
+            found = self._run(part, sent)
+            out += [self._finish(one, given, params) for one, given in zip(found, inputs[i:i + AT_ONCE])]
+        return out
+
+    def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
+        found = self.model.run(self.task, inputs, sent)
+        return [found] if len(inputs) == 1 else found
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        """One input as the library takes it."""
+        return one
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        """What the library answered, as transformers types it."""
+        if self.keys and isinstance(found, list):
+            return [_ordered(row, self.keys) for row in found]
+        return found
+
+    def close(self) -> None:
+        """Releases the model."""
+        self.model.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.task} of {self.name}>"
+
+
+# ---- texts ----
+
+class _TextPipeline(Pipeline):
+    """Inputs are texts. An empty one is what its special tokens say."""
+
+    empty: ClassVar[bool] = True  # an empty text is an input
+
+    def _text(self, one: Any) -> str:
+        if one is None:
+            raise ValueError("You need to specify either `text` or `text_target`.")
+        if not isinstance(one, str):
+            raise ValueError(f"text input must be of type `str` (single example) or a list of them: found {type(one).__name__}")
+        return one if one or not self.empty else self._blank()
+
+    def _blank(self) -> str:
+        """A text that is not empty but has the tokens of one."""
+        encode = self.model.tokenizer.encode
+        for text in (" ", "\n", "\u200b", "\ufeff"):
+            try:
+                if list(encode(text).ids) == list(encode("").ids):
+                    return text
+            except EncoderfileError:
+                continue
+        raise ValueError("found an empty text, which this tokenizer makes no tokens of")
+
+    def _cut(self, text: str, params: dict[str, Any]) -> str:
+        """A text that is too long: an error, or cut by truncation=True (and max_length) as the tokenizer cuts it."""
+        most = self.model.info()["max_tokens"]
+        wanted = params.get("max_length") if params.get("truncation") else None
+        if len(text.encode("utf-8", "surrogatepass")) + 2 <= min(most or 1 << 30, wanted or most or 1 << 30):
+            return text
+        encoding = self.model.tokenizer.encode(text)
+        count = len(encoding.ids)
+        if wanted and wanted < count:
+            kept = [end for _, end in list(encoding.offsets)[:max(wanted - 1, 1)]]
+            return text[:max(kept)] or text
+        if most and count > most and not params.get("truncation"):
+            raise RuntimeError(f"found a text of {count} tokens, wanted at most {most}: truncation=True cuts it")
+        return text
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        return self._text(one)
+
+
+class TextClassificationPipeline(_TextPipeline):
+    task, aliases = "text-classification", ("sentiment-analysis",)
+    accepted = ("top_k", "function_to_apply", "truncation", "max_length", "padding", "text_pair")
+    strict = False
+    keys = ("label", "score")
+    functions = ("SIGMOID", "SOFTMAX", "NONE")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        function = params.get("function_to_apply")
+        if isinstance(function, str) and function.upper() not in self.functions:
+            raise KeyError(function.upper())
+        if "top_k" in params and not (params["top_k"] is None or isinstance(params["top_k"], int)):
+            del params["top_k"]
+        return params
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        result = super().__call__(inputs, *args, **kwargs)
+        return [result] if isinstance(inputs, str) and "top_k" not in kwargs else result
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        function = params.get("function_to_apply")
+        return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {})}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if isinstance(one, tuple) and one:
+            one = one[0]  # transformers makes a batch of it and answers for its first row
+        if isinstance(one, Mapping):
+            first, second = one.get("text"), one.get("text_pair", params.get("text_pair"))
+        elif isinstance(one, list):
+            if len(one) != 1 or not isinstance(one[0], list) or len(one[0]) != 2:
+                raise ValueError("The pipeline received invalid inputs, if you are trying to send text pairs, you can try to send a"
+                                 ' dictionary `{"text": "My text", "text_pair": "My pair"}` in order to send a text pair.')
+            first, second = one[0]
+        else:
+            first, second = one, params.get("text_pair")
+        text = self._text(first)
+        return self._cut(text, params) if second is None else (text, self._text(second))
+
+    def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
+        found = super()._run(inputs, sent)
+        return [one if isinstance(one, list) else [one] for one in found]
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        rows = sorted((_ordered(row, self.keys) for row in found), key=lambda row: row["score"], reverse=True)
+        if "top_k" not in params:
+            return rows[0]
+        return rows[:params["top_k"]]
+
+
+class TokenClassificationPipeline(_TextPipeline):
+    task, aliases = "token-classification", ("ner",)
+    accepted = ("aggregation_strategy", "ignore_labels", "stride", "offset_mapping", "delimiter", "is_split_into_words")
+    strategies = ("NONE", "SIMPLE", "FIRST", "AVERAGE", "MAX")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        strategy = params.get("aggregation_strategy")
+        strategy = getattr(strategy, "value", strategy)
+        if isinstance(strategy, str):
+            if strategy.upper() not in self.strategies:
+                raise KeyError(strategy.upper())
+            params["aggregation_strategy"] = strategy.lower()
+        return params
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        lazy = isinstance(inputs, types.GeneratorType) or _is_dataset(inputs)
+        if not lazy and not (isinstance(inputs, (str, list, tuple)) and (isinstance(inputs, str) or inputs)):
+            raise ValueError("At least one input is required.")
+        if isinstance(inputs, tuple):
+            raise ValueError("a tuple is one input, and no text: wanted a list of texts")
+        words = kwargs.get("is_split_into_words", self._params.get("is_split_into_words"))
+        if words and isinstance(inputs, list) and not all(isinstance(one, list) for one in inputs):
+            inputs = [inputs]
+        return super().__call__(inputs, *args, **kwargs)
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {key: params[key] for key in ("aggregation_strategy", "ignore_labels", "stride") if params.get(key) is not None}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if params.get("is_split_into_words") and isinstance(one, list):
+            one = (params.get("delimiter") or " ").join(one)
+        return self._text(one)
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        import numpy
+
+        if given == "":
+            return []
+        for row in found:
+            row["score"] = numpy.float32(row["score"])
+        return found
+
+
+class FillMaskPipeline(_TextPipeline):
+    task = "fill-mask"
+    accepted = ("top_k", "targets", "tokenizer_kwargs")
+    keys = ("score", "token", "token_str", "sequence")
+    empty = False
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        targets = params.get("targets")
+        if targets is not None and len(targets) == 0:
+            raise ValueError("At least one target must be provided when passed.")
+        for word in [targets] if isinstance(targets, str) else targets or []:
+            if len(list(self.model.tokenizer.encode(word, add_special_tokens=False).ids)) > 1:
+                warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
+                              stacklevel=4)
+        return params
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        found = super().__call__(inputs, *args, **kwargs)
+        return found[0] if isinstance(inputs, list) and len(inputs) == 1 else found
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        sent = {key: params[key] for key in ("top_k", "targets") if params.get(key) is not None}
+        most = self.model.tokenizer.describe()["vocab_size"]
+        if sent.get("top_k", 1) > most and "targets" not in sent:
+            raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted at most {most}")
+        return sent
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        text = self._text(one)
+        mask = self.model.tokenizer.describe().get("mask_token")
+        mask = mask.get("content") if isinstance(mask, Mapping) else mask
+        if mask and mask not in text:
+            raise PipelineException(self.task, self.name, f"No mask_token ({mask}) found on the input")
+        return text
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        if found and isinstance(found[0], list):
+            return [super(FillMaskPipeline, self)._finish(one, given, params) for one in found]
+        return super()._finish(found, given, params)
+
+
+def _as_tensor(array: Any) -> Any:
+    """What return_tensors=True gives: torch's where it is installed, else numpy's."""
+    try:
+        import torch
+    except ImportError:
+        return array
+    return torch.from_numpy(array)
+
+
+class FeatureExtractionPipeline(_TextPipeline):
+    task = "feature-extraction"
+    accepted = ("truncation", "tokenize_kwargs", "return_tensors")
+    strict = False
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        truncation = (params.get("tokenize_kwargs") or {}).get("truncation", params.get("truncation"))
+        return {} if truncation is None else {"truncation": bool(truncation)}
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        import numpy
+
+        array = numpy.asarray(found, dtype=numpy.float32)
+        return _as_tensor(array) if params.get("return_tensors") else array.tolist()
+
+
+class ZeroShotClassificationPipeline(_TextPipeline):
+    task = "zero-shot-classification"
+    accepted = ("candidate_labels", "hypothesis_template", "multi_label", "multi_class")
+    strict = False
+    empty = False
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            if len(args) > 1 or "candidate_labels" in kwargs:
+                raise ValueError(f"Unable to understand extra arguments {args}")
+            kwargs["candidate_labels"] = args[0]
+        if isinstance(inputs, list) and not inputs:
+            raise ValueError("You must include at least one label and at least one sequence.")
+        return super().__call__(inputs, **kwargs)
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        sent = {key: params[key] for key in ("hypothesis_template", "multi_label") if params.get(key) is not None}
+        if "candidate_labels" not in params:
+            raise TypeError("ZeroShotClassificationPipeline.__call__() missing 1 required argument: 'candidate_labels'")
+        labels = params["candidate_labels"]
+        labels = [part.strip() for part in labels.split(",") if part.strip()] if isinstance(labels, str) else list(labels)
+        template = sent.get("hypothesis_template", "This example is {}.")
+        if not labels:
+            raise ValueError("You must include at least one label and at least one sequence.")
+        if template.format(labels[0]) == template:
+            raise ValueError(f'The provided hypothesis_template "{template}" was not able to be formatted with the target labels. '
+                             "Make sure the passed template includes formatting syntax such as {} where the label should go.")
+        return {**sent, "candidate_labels": labels}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if one == "":
+            raise ValueError("You must include at least one label and at least one sequence.")
+        return self._text(one)
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        return {"sequence": found["sequence"], "labels": found["labels"], "scores": [_single(x) for x in found["scores"]]}
+
+
+class QuestionAnsweringPipeline(Pipeline):
+    task = "question-answering"
+    accepted = ("top_k", "topk", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer",
+                "align_to_words", "padding")
+    strict = False
+    keys = ("score", "start", "end", "answer")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        if "topk" in params:
+            params["top_k"] = params.pop("topk")
+        for key in ("top_k", "max_answer_len"):
+            if params.get(key) is not None and params[key] < 1:
+                raise ValueError(f"{key} parameter should be >= 1 (got {params[key]})")
+        return params
+
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        question, context = kwargs.pop("question", None), kwargs.pop("context", None)
+        for other in ("data", "X"):
+            inputs = kwargs.pop(other, inputs)
+        if question is not None or context is not None:
+            inputs = self._pairs(question, context)
+        if inputs is None:
+            raise ValueError("Unknown arguments: wanted question= and context=, or a dict with both")
+        one = isinstance(inputs, list) and len(inputs) == 1
+        found = super().__call__(inputs, *args, **kwargs)
+        return found[0] if one else found
+
+    @staticmethod
+    def _pairs(question: Any, context: Any) -> Any:
+        if isinstance(question, list) and isinstance(context, str):
+            return [{"question": one, "context": context} for one in question]
+        if isinstance(question, list) and isinstance(context, list):
+            if len(question) != len(context):
+                raise ValueError("Questions and contexts don't have the same lengths")
+            return [{"question": q, "context": c} for q, c in zip(question, context)]
+        if isinstance(question, str) and isinstance(context, str):
+            return {"question": question, "context": context}
+        raise ValueError("Arguments can't be understood")
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in params.items() if value is not None and key != "padding"}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if not isinstance(one, Mapping):
+            raise ValueError(f"{one} argument needs to be of type (SquadExample, dict)")
+        for key in ("question", "context"):
+            if key not in one:
+                raise KeyError("You need to provide a dictionary with keys {question:..., context:...}")
+            if one[key] is None:
+                raise ValueError(f"`{key}` cannot be None")
+            if not isinstance(one[key], str) or not one[key]:
+                raise ValueError(f"`{key}` cannot be empty")
+        return one["question"], one["context"]
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        return super()._finish(found, given, params) if isinstance(found, list) else _ordered(found, self.keys)
+
+
+# ---- pictures ----
+
+def _source_error(text: str, why: object) -> ValueError:
+    return ValueError("Incorrect image source. Must be a valid URL starting with `http://` or `https://`, a valid path to an image file, "
+                      f"or a base64 encoded string. Got {text[:200]}. Failed with {why}")
+
+
+def _picture_of_text(text: str, timeout: float | None) -> bytes:
+    if text.startswith(("http://", "https://")):
+        import urllib.request
+
+        with urllib.request.urlopen(text, timeout=timeout) as reply:  # noqa: S310: the caller named it
+            return bytes(reply.read())
+    if os.path.isfile(text):
+        with open(text, "rb") as file:
+            return file.read()
+    try:
+        return base64.b64decode(text.split(",", 1)[1] if text.startswith("data:image/") else text, validate=True)
+    except (ValueError, IndexError) as error:
+        raise _source_error(text, error) from None
+
+
+def read_picture(one: Any, timeout: float | None = None) -> Any:
+    """A path, a URL, base64, a PIL image or an array [height, width, channels] as the library takes it."""
+    if isinstance(one, os.PathLike):
+        one = os.fspath(one)
+    if isinstance(one, str):
+        data = _picture_of_text(one, timeout)
+        if not data:
+            raise _source_error(one, "an empty file")
+        return data
+    if hasattr(one, "convert") and hasattr(one, "tobytes"):  # PIL, also where it was turned by its camera
+        from PIL import ImageOps
+
+        picture = ImageOps.exif_transpose(one).convert("RGB")
+        return memoryview(picture.tobytes()).cast("B", (picture.height, picture.width, 3))
+    if hasattr(one, "__array_interface__") or hasattr(one, "__array__"):
+        import numpy
+
+        array = numpy.ascontiguousarray(one)
+        if array.dtype == numpy.uint8 and array.ndim in (2, 3):
+            return array
+    raise TypeError("Incorrect format used for image. Should be an url linking to an image, a base64 string, a local path, or a PIL image: "
+                    f"found {type(one).__name__}")
+
+
+class _PicturePipeline(Pipeline):
+    accepted = ("timeout",)
+
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        inputs = kwargs.pop("images", inputs)
+        if inputs is None:
+            raise ValueError(f"Cannot call the {self.task} pipeline without an inputs argument!")
+        return super().__call__(inputs, *args, **kwargs)
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in params.items() if value is not None and key != "timeout"}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        return {"image": read_picture(one, params.get("timeout"))}
+
+    def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
+        try:
+            return super()._run(inputs, sent)
+        except EncoderfileError as error:
+            if "subtask" in str(error) or "picture" not in str(error) and "image" not in str(error):
+                raise
+            raise _source_error("a picture", error) from error
+
+
+class ImageClassificationPipeline(_PicturePipeline):
+    task = "image-classification"
+    accepted = ("top_k", "function_to_apply", "timeout")
+    keys = ("label", "score")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        function = params.get("function_to_apply")
+        if isinstance(function, str):
+            if function.lower() not in ("sigmoid", "softmax", "none"):
+                raise ValueError(f"{function.lower()} is not a valid ClassificationFunction, please select one of ['sigmoid', 'softmax', 'none']")
+            params["function_to_apply"] = function.lower()
+        return params
+
+
+class ObjectDetectionPipeline(_PicturePipeline):
+    task = "object-detection"
+    accepted = ("threshold", "timeout")
+    keys = ("score", "label", "box")
+
+
+class ImageSegmentationPipeline(_PicturePipeline):
+    task = "image-segmentation"
+    accepted = ("subtask", "threshold", "mask_threshold", "overlap_mask_area_threshold", "timeout")
+    keys = ("score", "label", "mask")
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        rows = super()._finish(found, given, params)
+        for row in rows:
+            row["mask"] = _mask(base64.b64decode(row["mask"]))
+        return rows
+
+
+def _mask(png: bytes) -> Any:
+    """PIL's image where it is installed, else the bytes of the PNG file."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return png
+    picture = Image.open(io.BytesIO(png))
+    return picture if picture.mode == "L" else picture.convert("L")
+
+
+class ImageFeatureExtractionPipeline(_PicturePipeline):
+    task = "image-feature-extraction"
+    accepted = ("pool", "return_tensors", "image_processor_kwargs", "timeout")
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("pool"):
+            raise ValueError("No pooled output was returned. Make sure the model has a `pooler` layer when using the `pool` option.")
+        return {}
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        import numpy
+
+        array = numpy.asarray(found, dtype=numpy.float32)
+        return _as_tensor(array) if params.get("return_tensors") else array.tolist()
+
+
+class ZeroShotImageClassificationPipeline(_PicturePipeline):
+    task = "zero-shot-image-classification"
+    accepted = ("candidate_labels", "hypothesis_template", "timeout")
+    keys = ("score", "label")
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("candidate_labels") is None:
+            raise TypeError("ZeroShotImageClassificationPipeline.preprocess() missing 1 required argument: 'candidate_labels'")
+        labels = list(params["candidate_labels"])
+        if not labels:
+            raise IndexError("list index out of range")
+        return {**super()._sent(params), "candidate_labels": labels}
+
+
+# ---- sounds ----
+
+class _SoundPipeline(Pipeline):
+    stereo: ClassVar[bool] = False
+
+    def _rate(self) -> int:
+        """The rate of samples that come without one: the model's."""
+        if not hasattr(self, "_own_rate"):
+            self._own_rate = _core_rate(self.name)
+        return self._own_rate
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        rate: int | None = None
+        if isinstance(one, os.PathLike):
+            one = os.fspath(one)
+        if isinstance(one, str):
+            if one.startswith(("http://", "https://")):
+                return {"audio": _picture_of_text(one, None)}
+            with open(one, "rb") as file:
+                return {"audio": file.read()}
+        if isinstance(one, (bytes, bytearray)):
+            return {"audio": bytes(one)}
+        if isinstance(one, Mapping):
+            if "sampling_rate" not in one or not ("raw" in one or "array" in one):
+                raise ValueError(f"When passing a dictionary to {type(self).__name__}, the dict needs to contain a "
+                                 '"raw" key containing the numpy array representing the audio and a "sampling_rate" key, '
+                                 "containing the sampling_rate associated with that array")
+            rate, one = one["sampling_rate"], one["raw"] if one.get("raw") is not None else one.get("array")
+        return {"audio": self._samples(one), "sampling_rate": int(rate or self._rate())}
+
+    def _samples(self, one: Any) -> Any:
+        import numpy
+
+        if type(one).__module__.split(".")[0] == "torch":
+            one = one.numpy()
+        if not isinstance(one, numpy.ndarray):
+            raise TypeError(f"We expect a numpy ndarray or torch tensor as input, got `{type(one)}`")
+        if one.ndim == 2 and self.stereo:
+            one = one.mean(axis=0 if one.shape[0] < one.shape[1] else 1)
+        if one.ndim != 1:
+            raise ValueError(f"We expect a single channel audio input for {type(self).__name__}")
+        return numpy.ascontiguousarray(one, dtype=numpy.float32)
+
+
+def _core_rate(name: str) -> int:
+    if not name:
+        return 16000
+    processor = _core.inspect(name).get("processor") or {}
+    return int(processor.get("sampling_rate") or 16000)
+
+
+class AudioClassificationPipeline(_SoundPipeline):
+    task = "audio-classification"
+    accepted = ("top_k", "function_to_apply")
+    strict = False
+    keys = ("score", "label")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        function = params.get("function_to_apply")
+        if function is not None and function not in ("softmax", "sigmoid", "none"):
+            raise ValueError(f"Invalid value for `function_to_apply`: {function}. Valid options are ['softmax', 'sigmoid', 'none']")
+        return params
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        count = len(self.model.info()["labels"])
+        return {**super()._sent(params), "top_k": min(params.get("top_k") or count, count)}
+
+
+class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
+    task = "automatic-speech-recognition"
+    accepted = ("return_timestamps", "chunk_length_s", "stride_length_s")
+    strict = False
+    stereo = True
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        if params.get("return_timestamps") and params["return_timestamps"] not in ("char", "word"):
+            raise ValueError("CTC can either predict character level timestamps, or word level timestamps. "
+                             "Set `return_timestamps='char'` or `return_timestamps='word'` as required.")
+        return {key: value for key, value in params.items() if value not in (None, False)}
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        import numpy
+
+        out: dict[str, Any] = {"text": found["text"]}
+        if "chunks" in found:
+            out["chunks"] = [{"text": chunk["text"], "timestamp": tuple(None if t is None else numpy.float64(t) for t in chunk["timestamp"])}
+                             for chunk in found["chunks"]]
+        if isinstance(given, Mapping):
+            out |= {key: [value] for key, value in given.items() if key not in ("raw", "array", "sampling_rate", "path", "stride")}
+        return out
+
+
+# ---- pages ----
+
+class DocumentQuestionAnsweringPipeline(Pipeline):
+    task = "document-question-answering"
+    accepted = ("top_k", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer", "lang", "padding",
+                "tesseract_config", "timeout", "word_boxes")
+    strict = False
+    keys = ("score", "answer", "start", "end")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._sanitize(params)
+        for key in ("top_k", "max_answer_len"):
+            if params.get(key) is not None and params[key] < 1:
+                raise ValueError(f"{key} parameter should be >= 1 (got {params[key]})")
+        return params
+
+    def __call__(self, image: Any = None, question: str | None = None, word_boxes: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
+        if isinstance(question, str):
+            inputs: Any = {"question": question, "image": image}
+            if word_boxes is not None:
+                inputs["word_boxes"] = word_boxes
+        else:
+            inputs = image
+        return super().__call__(inputs, **kwargs)
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        left = ("padding", "tesseract_config", "timeout", "word_boxes")
+        return {key: value for key, value in params.items() if value is not None and key not in left}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if not isinstance(one, Mapping) or not isinstance(one.get("question"), str):
+            raise ValueError("wanted an image and a question, or a dict with both")
+        page: dict[str, Any] = {"question": one["question"]}
+        boxes = one.get("word_boxes", params.get("word_boxes"))
+        if one.get("image") is not None:
+            page["image"] = read_picture(one["image"], params.get("timeout"))
+        if boxes is not None:
+            page["words"] = [word for word, _ in boxes]
+            page["boxes"] = [[int(side) for side in box] for _, box in boxes]
+        elif "image" not in page:
+            raise ValueError("You must provide an image or word_boxes. If you provide an image, the pipeline will automatically "
+                             "run OCR to derive words and boxes")
+        return page
+
+
+# ---- tasks without a pipeline of transformers: what the program answers ----
+
+class _ListPipeline(_TextPipeline):
+    """The first text, and those to hold against it: a list is one input."""
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.model.run(self.task, self._texts(inputs), self._sent(self._sanitize(kwargs)))
+
+    def _texts(self, inputs: Any) -> list[Any]:
+        if isinstance(inputs, Mapping):
+            first = next((inputs[key] for key in ("source_sentence", "query") if key in inputs), None)
+            others = next((inputs[key] for key in ("sentences", "texts") if key in inputs), [])
+            return [first, *others]
+        return list(inputs)
+
+
+class SentenceSimilarityPipeline(_ListPipeline):
+    task = "sentence-similarity"
+    accepted = ("truncation", "prompt")
+
+
+class TextRankingPipeline(_ListPipeline):
+    task = "text-ranking"
+    accepted = ("truncation", "raw_scores", "return_text")
+
+
+class SentenceEmbeddingPipeline(_TextPipeline):
+    task = "sentence-embedding"
+    accepted = ("normalize", "dimensions", "truncate", "pooling")
+    empty = False
+
+
+class SparseEmbeddingPipeline(_TextPipeline):
+    task = "sparse-embedding"
+    accepted = ("top_k", "truncate")
+    empty = False
+
+
+class MultipleChoicePipeline(Pipeline):
+    task = "multiple-choice"
+
+
+class ImageEmbeddingPipeline(_PicturePipeline):
+    task = "image-embedding"
+    accepted = ("normalize", "dimensions", "timeout")
+
+
+class AudioFeatureExtractionPipeline(_SoundPipeline):
+    task = "audio-feature-extraction"
+    accepted = ("normalize", "dimensions")
+
+
+class VoiceActivityDetectionPipeline(_SoundPipeline):
+    task = "voice-activity-detection"
+    accepted = ("threshold", "min_speech_ms", "min_silence_ms", "pad_ms")
+
+
+_PIPELINES: tuple[type[Pipeline], ...] = (
+    TextClassificationPipeline, TokenClassificationPipeline, FillMaskPipeline, FeatureExtractionPipeline, ZeroShotClassificationPipeline,
+    QuestionAnsweringPipeline, ImageClassificationPipeline, ObjectDetectionPipeline, ImageSegmentationPipeline,
+    ImageFeatureExtractionPipeline, ZeroShotImageClassificationPipeline, AudioClassificationPipeline, AutomaticSpeechRecognitionPipeline,
+    DocumentQuestionAnsweringPipeline, SentenceSimilarityPipeline, TextRankingPipeline, SentenceEmbeddingPipeline, SparseEmbeddingPipeline,
+    MultipleChoicePipeline, ImageEmbeddingPipeline, AudioFeatureExtractionPipeline, VoiceActivityDetectionPipeline,
+)
+_BY_NAME: dict[str, type[Pipeline]] = {name: kind for kind in _PIPELINES for name in (kind.task, *kind.aliases)}
+# What a model's own task is called here; the others are called as their pipeline.
+_OF_TASK = {
+    "sequence_classification": "text-classification", "token_classification": "token-classification", "embedding": "feature-extraction",
+    "sentence_embedding": "sentence-embedding", "masked_lm": "fill-mask", "image_segmentation": "image-segmentation",
+    "semantic_segmentation": "image-segmentation", "image_features": "image-feature-extraction",
+}
+
+
+def supported_tasks() -> list[str]:
+    """The names that pipeline() takes."""
+    return sorted(_BY_NAME)
+
+
+def _task_of(model: _core.Model) -> str:
+    own = str(model.info()["task"])
+    task = _OF_TASK.get(own, own.replace("_", "-"))
+    if task not in _BY_NAME:
+        raise ValueError(f"the model is for {own}, which has no pipeline: wanted one of {', '.join(supported_tasks())}")
+    return task
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and device != -1 and str(device) not in ("cpu", "auto"):
+        raise ValueError(f"device: found {device!r}, wanted \"cpu\": this library runs on CPUs only")
+
+
+def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.Model, str]:
+    """A path, a name on the Hub, an opened model, or an object that was made from a folder."""
+    if isinstance(model, _core.Model):
+        return model, ""
+    for attribute in ("path", "model_path", "model_save_dir", "name_or_path"):
+        if not isinstance(model, (str, os.PathLike)) and isinstance(getattr(model, attribute, None), (str, os.PathLike)):
+            model = getattr(model, attribute)
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model: found {type(model).__name__}, wanted a path, a name on the Hub or a Model")
+    path = source(model, options.pop("revision", None))
+    return _core.Model(path, **({"task": task} if task else {}), **options), path
+
+
+def pipeline(task: str | None = None, model: Any = None, config: Any = None, tokenizer: Any = None, feature_extractor: Any = None,
+             image_processor: Any = None, video_processor: Any = None, processor: Any = None, revision: str | None = None,
+             use_fast: bool = True, token: Any = None, device: Any = None, device_map: Any = None, dtype: Any = None,
+             trust_remote_code: bool | None = None, model_kwargs: dict[str, Any] | None = None,
+             pipeline_class: type[Pipeline] | None = None, **kwargs: Any) -> Pipeline:
+    """A pipeline for `task` on `model`: a folder, an ONNX file, a package, a name on the Hub or a Model. Without a task, the model's own.
+
+    `tokenizer` and the processors are folders or files other than the model's. What only concerns PyTorch (use_fast, dtype, framework,
+    trust_remote_code) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
+    """
+    if task is None and model is None:
+        raise RuntimeError("Impossible to instantiate a pipeline without either a task or a model being specified.")
+    if model is None:
+        raise ValueError(f"model: found none, wanted a folder, a file or a name: there is no default model for {task}")
+    if task is not None and task not in _BY_NAME:
+        raise KeyError(f"Unknown task {task}, available tasks are {supported_tasks()}")
+    _check_device(device)
+    _check_device(device_map)
+    for ignored in ("framework", "torch_dtype"):
+        kwargs.pop(ignored, None)
+    options: dict[str, Any] = dict(model_kwargs or {})
+    for name, value in (("tokenizer", tokenizer), ("processor", image_processor or feature_extractor or processor or video_processor)):
+        if isinstance(value, (str, os.PathLike)):
+            options[name] = os.fspath(value)
+    opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
+    kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
+    return kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, **kwargs)
