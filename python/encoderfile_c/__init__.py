@@ -10,7 +10,7 @@ from typing import Any
 
 # Where each public name lives.
 _NAMES: dict[str, str] = {
-    **dict.fromkeys(("Model", "Tokenizer", "Encoding", "Graph", "Tensor", "export", "quantize", "build", "add_config", "compare",
+    **dict.fromkeys(("Model", "Tokenizer", "Encoding", "Graph", "Tensor", "export", "quantize", "add_config", "compare",
                      "verify", "validate", "inspect", "analyze", "metadata", "embed_metadata", "set_log"), "_core"),
     **dict.fromkeys(("EncoderfileError", "InputError", "MissingError", "IOFailure", "OutOfMemoryError", "DeadlineError",
                      "UnauthorizedError", "UnavailableError", "BadModelError", "UnsupportedError", "CancelledError",
@@ -22,6 +22,10 @@ _NAMES: dict[str, str] = {
                      "ORTModelForZeroShotImageClassification", "ORTModelForAudioClassification",
                      "ORTModelForAudioFrameClassification", "ORTModelForCTC", "ORTModelForAudioXVector",
                      "ORTModelForCustomTasks"), "ort"),
+    **dict.fromkeys(("pipeline", "Pipeline", "PipelineException"), "pipelines"),
+    **dict.fromkeys(("build", "EncoderfileBuilder", "TokenizerBuildConfig", "BatchLongest", "Fixed", "TargetSpec", "ModelType", "InspectInfo"),
+                    "builder"),
+    "Server": "server",
     "SentenceTransformer": "sentence",
     "CrossEncoder": "cross",
     "SparseEncoder": "sparse",

@@ -309,7 +309,7 @@ class FillMaskPipeline(_TextPipeline):
         if targets is not None and len(targets) == 0:
             raise ValueError("At least one target must be provided when passed.")
         for word in [targets] if isinstance(targets, str) else targets or []:
-            if len(list(self.model.tokenizer.encode(word, add_special_tokens=False).ids)) > 1:
+            if len(list(self.model.tokenizer.encode(word, special=False).ids)) > 1:
                 warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
                               stacklevel=4)
         return params

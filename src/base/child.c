@@ -4,6 +4,7 @@
  * that nobody reads any more is an error here, not a signal. */
 #include "base/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -69,6 +70,16 @@ static void default_signals(posix_spawnattr_t *how)
     posix_spawnattr_setsigdefault(how, &all);
 }
 
+/* All but the streams. The C library has one call for it from 2.34 on, and the Python package is compiled for
+ * 2.17. What another thread opens in the meantime is closed by its own flag. */
+static void close_others(posix_spawn_file_actions_t *files)
+{
+    DIR *open_ones = opendir("/proc/self/fd");
+    for (const struct dirent *one; open_ones && (one = readdir(open_ones));)
+        if (atoi(one->d_name) >= STREAMS) posix_spawn_file_actions_addclose(files, atoi(one->d_name));
+    if (open_ones) closedir(open_ones);
+}
+
 static int spawn_child(ChildRun *c, int pair[STREAMS][2])
 {
     static char *const no_environment[] = { NULL };
@@ -77,7 +88,7 @@ static int spawn_child(ChildRun *c, int pair[STREAMS][2])
     default_signals(&how);
     posix_spawn_file_actions_init(&files);
     for (int i = 0; i < STREAMS; i++) posix_spawn_file_actions_adddup2(&files, pair[i][1], i);
-    posix_spawn_file_actions_addclosefrom_np(&files, STREAMS);
+    close_others(&files);
     int failed = posix_spawn(&c->pid, c->call->argv[0], &files, &how, (char *const *)c->call->argv,
                              no_environment);
     posix_spawn_file_actions_destroy(&files);
