@@ -229,7 +229,7 @@ class TextClassificationPipeline(_TextPipeline):
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, tuple) and one:
-            one = one[0]  # transformers makes a batch of it and answers for its first row
+            one = self._first_of_batch(one)
         if isinstance(one, Mapping):
             first, second = one.get("text"), one.get("text_pair", params.get("text_pair"))
         elif isinstance(one, list):
@@ -241,6 +241,13 @@ class TextClassificationPipeline(_TextPipeline):
             first, second = one, params.get("text_pair")
         text = self._text(first)
         return self._cut(text, params) if second is None else (text, self._text(second))
+
+    def _first_of_batch(self, texts: tuple[Any, ...]) -> Any:
+        """A tuple is one input. transformers makes a batch of it, which works if all are of one length, and answers for its first row."""
+        lengths = {len(self.model.tokenizer.encode(self._text(text)).ids) for text in texts}
+        if len(lengths) > 1:
+            raise ValueError("found a tuple of texts, which is one input, wanted a list of texts")
+        return texts[0]
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
         found = super()._run(inputs, sent)
@@ -375,8 +382,6 @@ class ZeroShotClassificationPipeline(_TextPipeline):
             if len(args) > 1 or "candidate_labels" in kwargs:
                 raise ValueError(f"Unable to understand extra arguments {args}")
             kwargs["candidate_labels"] = args[0]
-        if isinstance(inputs, list) and not inputs:
-            raise ValueError("You must include at least one label and at least one sequence.")
         return super().__call__(inputs, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:

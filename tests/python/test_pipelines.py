@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pipeline(): every case that transformers' own pipelines wrote for the C tests, through Python; the types and the errors of
+tools/oracle/python_calls.py; and what only Python can say."""
+import base64
+import io
+import json
+import pathlib
+import threading
+import unittest
+import warnings
+
+import numpy as np
+
+import encoderfile_c
+from encoderfile_c import pipeline
+from encoderfile_c.pipelines import PipelineIterator
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+GOLDEN = pathlib.Path("tests/golden")
+PICTURES, SOUNDS = GOLDEN / "images", GOLDEN / "sounds"
+_opened = {}
+
+
+def opened(task, model, **more):
+    key = (task, str(model), json.dumps(more))
+    if key not in _opened:
+        _opened[key] = pipeline(task, model, **more)
+    return _opened[key]
+
+
+def tearDownModule():
+    for pipe in _opened.values():
+        pipe.close()
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def near(found, wanted, places=1e-3):
+    """Equal, with numbers about the same, whatever their types."""
+    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+        return isinstance(found, (int, float, np.floating)) and abs(float(found) - wanted) <= max(places, 1e-4 * abs(wanted))
+    if isinstance(wanted, list):
+        return isinstance(found, (list, tuple)) and len(found) == len(wanted) and all(near(a, b, places) for a, b in zip(found, wanted))
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and list(found) == list(wanted) and all(near(found[key], wanted[key], places) for key in wanted)
+    return found == wanted
+
+
+def typed(x):
+    """As tools/oracle/python_calls.py writes results."""
+    if isinstance(x, np.float32):
+        return {"float32": float(x)}
+    if isinstance(x, np.float64):
+        return {"float64": float(x)}
+    if isinstance(x, tuple):
+        return {"tuple": [typed(v) for v in x]}
+    if isinstance(x, dict):
+        return {key: typed(value) for key, value in x.items()}
+    return [typed(v) for v in x] if isinstance(x, list) else x
+
+
+class Golden(unittest.TestCase):
+    """What transformers returned for the same call."""
+
+    def check(self, found, wanted, places=1e-3):
+        self.assertTrue(near(found, wanted, places), f"found {str(found)[:400]}, wanted {str(wanted)[:400]}")
+
+    def test_texts(self):
+        for case in lines(GOLDEN / "pipelines/cases_4.jsonl") + lines(GOLDEN / "pipelines/cases_5.jsonl"):
+            with self.subTest(task=case["task"], inputs=case["inputs"], parameters=case["parameters"]), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                pipe = opened(case["task"], GOLDEN / "pipelines" / case["model"])
+                found = pipe(**case["parameters"]) if case["inputs"] is None else pipe(case["inputs"], **case["parameters"])
+                self.check(found, case["result"])
+
+    def test_pictures(self):
+        for case in json.loads((GOLDEN / "pictures/cases.json").read_text()):
+            with self.subTest(case=case["case"], picture=case["picture"], params=case["params"]):
+                pipe = opened(None, GOLDEN / "pictures" / case["case"])
+                found = pipe(str(PICTURES / case["picture"]), **case["params"])
+                if pipe.task == "image-segmentation":
+                    self.segments(found, case["result"])
+                elif pipe.task == "image-feature-extraction":
+                    self.assertTrue(found)
+                else:
+                    self.check(found, case["result"])
+
+    def segments(self, found, wanted):
+        self.assertEqual([(row["label"], row["score"]) for row in found], [(row["label"], row["score"]) for row in wanted])
+        for row, golden in zip(found, wanted):
+            if Image is None:
+                self.assertEqual(row["mask"][:8], b"\x89PNG\r\n\x1a\n")
+                continue
+            self.assertEqual((row["mask"].mode, list(row["mask"].size)), ("L", golden["size"]))
+            pixels, value = [], 0
+            for run in golden["runs"]:  # of 0 and 255 in turn
+                pixels += [value] * run
+                value = 255 - value
+            self.assertLessEqual(np.count_nonzero(np.asarray(row["mask"]).reshape(-1) != np.asarray(pixels)), 1)
+
+    def test_pictures_with_texts(self):
+        for case in json.loads((GOLDEN / "pairs/cases.json").read_text()):
+            with self.subTest(case=case["case"], picture=case["picture"], params=case["params"]):
+                pipe = opened("zero-shot-image-classification", GOLDEN / "pairs" / case["case"])
+                self.check(pipe(str(PICTURES / case["picture"]), **case["params"]), case["result"])
+        with self.assertRaises(TypeError):
+            pipe(str(PICTURES / case["picture"]))
+        with self.assertRaises(IndexError):
+            pipe(str(PICTURES / case["picture"]), candidate_labels=[])
+        self.assertEqual({row["label"] for row in pipe(str(PICTURES / case["picture"]), candidate_labels="ab")}, {"a", "b"})
+
+    def test_sounds(self):
+        for case in json.loads((GOLDEN / "speech/cases.json").read_text()):
+            if isinstance(case["result"], dict) and "mean" in case["result"]:
+                case["result"] = case["result"]["mean"]
+            lower = case["case"] == "ctc_lower"  # another tokenizer of ctc
+            with self.subTest(case=case["case"], sound=case["sound"], params=case["params"]):
+                folder = GOLDEN / "speech" / ("ctc" if lower else case["case"])
+                pipe = opened(case["task"], folder, **({"tokenizer": str(GOLDEN / "speech/ctc_lower")} if lower else {}))
+                found = pipe(str(SOUNDS / case["sound"]), **case["params"])
+                self.check(found, case["result"])
+                self.check(pipe((SOUNDS / case["sound"]).read_bytes(), **case["params"]), case["result"])
+
+    def test_pages(self):
+        pages = {page["page"]: page for page in lines(GOLDEN / "documents/pages.jsonl")}
+        for case in lines(GOLDEN / "documents/cases.jsonl"):
+            page = pages[case["page"]]
+            if not case["model"].endswith("_qa"):
+                continue
+            with self.subTest(model=case["model"], page=case["page"], question=case["question"], params=case["params"]):
+                pipe = opened("document-question-answering", GOLDEN / "documents" / case["model"])
+                boxes = [(word, box) for word, box in zip(page["words"], page["boxes"])]
+                image = GOLDEN / "documents" / f"{case['page']}.png"
+                found = pipe(str(image) if image.exists() else None, case["question"], boxes, **case["params"])
+                self.check(found, case["result"])
+
+
+class Calls(unittest.TestCase):
+    """Types, containers and errors, as tools/oracle/python_calls.py found them."""
+
+    def test_calls(self):
+        for case in lines(GOLDEN / "python/calls.jsonl"):
+            if "Image" in case["call"] and Image is None or "return_tensors" in case["call"]:
+                continue
+            with self.subTest(task=case["task"], more=case["more"], call=case["call"]), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                pipe = opened(case["task"], case["model"], **case["more"])
+                try:
+                    found = typed(eval(case["call"], {"pipe": pipe, "np": np, "Image": Image}))
+                except Exception as error:
+                    names = [kind.__name__ for kind in type(error).__mro__]
+                    self.assertIn(case.get("error", "no error"), names, f"raised {error!r}, wanted {case.get('result')}")
+                else:
+                    self.assertIn("result", case, f"found {found}, wanted {case.get('error')}")
+                    self.assertTrue(near(found, case["result"], 1e-4), f"found {found}, wanted {case['result']}")
+
+
+class OnlyHere(unittest.TestCase):
+    def test_return_tensors(self):
+        pipe = opened("feature-extraction", GOLDEN / "pipelines/vectors")
+        self.assertEqual(tuple(pipe("Ada", return_tensors=True).shape), np.asarray(pipe("Ada")).shape)
+
+    def test_lazy(self):
+        asked = []
+
+        def texts():
+            for text in ("Ada", "b", "c"):
+                asked.append(text)
+                yield text
+
+        found = opened("text-classification", GOLDEN / "pipelines/labels")(texts())
+        self.assertIsInstance(found, PipelineIterator)
+        self.assertEqual(asked, [])
+        next(found)
+        self.assertEqual(asked, ["Ada"])
+        self.assertEqual(len(list(found)), 2)
+        self.assertRaises(TypeError, len, found)
+
+    def test_batch_size_reads_ahead(self):
+        asked = []
+        found = opened("text-classification", GOLDEN / "pipelines/labels")((asked.append(i) or "text" for i in range(5)), batch_size=2)
+        next(found)
+        self.assertEqual(asked, [0, 1])
+
+    def test_dataset(self):
+        class Dataset:
+            def __getitem__(self, i):
+                if i == 3:
+                    raise IndexError
+                return "Ada"
+
+            def __len__(self):
+                return 3
+
+        found = opened("ner", GOLDEN / "pipelines/tags")(Dataset())
+        self.assertEqual(len(found), 3)
+        self.assertEqual(len(list(found)), 3)
+
+    def test_many_inputs_keep_their_order(self):
+        pipe = opened("text-classification", GOLDEN / "pipelines/labels")
+        texts = [f"{i} was born in {i}" for i in range(150)]
+        self.assertEqual(pipe(texts), [pipe(text)[0] for text in texts])
+
+    def test_threads(self):
+        pipe = opened("ner", GOLDEN / "pipelines/tags")
+        wanted, found = pipe("Ada Lovelace"), [None] * 8
+        threads = [threading.Thread(target=lambda i=i: found.__setitem__(i, pipe("Ada Lovelace"))) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [wanted] * 8)
+
+    def test_task_of_the_model(self):
+        for folder, task in (("labels", "text-classification"), ("tags", "token-classification"), ("masks", "fill-mask"),
+                             ("answers", "question-answering"), ("vectors", "feature-extraction")):
+            with pipeline(model=GOLDEN / "pipelines" / folder) as pipe:
+                self.assertEqual(pipe.task, task)
+
+    def test_refused(self):
+        with self.assertRaises(KeyError):
+            pipeline("text-generation", "examples/bus-ner")
+        with self.assertRaises(FileNotFoundError):
+            pipeline("ner", "nothing/of/that/kind")
+        with self.assertRaises(ValueError):
+            pipeline("ner", "examples/bus-ner", device="cuda:0")
+        with self.assertRaises(RuntimeError):
+            pipeline()
+        with self.assertRaises(TypeError):
+            pipeline("ner", 5)
+        with self.assertRaises(TypeError):
+            pipeline("ner", "examples/bus-ner", agregation_strategy="simple")
+
+    def test_open_model(self):
+        with encoderfile_c.Model("examples/bus-ner") as model:
+            found = pipeline("ner", model, aggregation_strategy="simple")("bus to Goa")
+        self.assertEqual(found[-1]["entity_group"], "DEST")
+
+    def test_questions(self):
+        pipe = opened("question-answering", GOLDEN / "pipelines/answers")
+        one = pipe(question="Who?", context="Ada was born in London.")
+        self.assertEqual(list(one), ["score", "start", "end", "answer"])
+        self.assertEqual(pipe({"question": "Who?", "context": "Ada was born in London."}), one)
+        self.assertEqual(pipe(question=["Who?", "Who?"], context="Ada was born in London."), [one, one])
+        self.assertEqual(pipe([{"question": "Who?", "context": "Ada was born in London."}]), one)
+        for question, context, says in (("", "a", "`question` cannot be empty"), ("a", "", "`context` cannot be empty")):
+            with self.assertRaisesRegex(ValueError, says):
+                pipe(question=question, context=context)
+        with self.assertRaisesRegex(ValueError, r"top_k parameter should be >= 1 \(got 0\)"):
+            pipe(question="a", context="b", top_k=0)
+
+    def test_samples(self):
+        pipe = opened("audio-classification", GOLDEN / "speech/wav2vec2")
+        sound = (np.sin(np.arange(16000) / 20) / 4).astype(np.float32)
+        wanted = pipe({"raw": sound, "sampling_rate": 16000})
+        self.assertEqual(pipe(sound), wanted)
+        self.assertEqual(pipe({"array": sound, "sampling_rate": 16000}), wanted)
+        self.assertEqual(pipe([sound]), [wanted])
+        for wrong, kind in ((np.zeros((2, 100), np.float32), ValueError), ([0.0, 1.0], TypeError), (None, TypeError), ({"raw": sound}, ValueError)):
+            with self.subTest(wrong=type(wrong).__name__), self.assertRaises(kind):
+                pipe([wrong] if isinstance(wrong, list) else wrong)
+
+    def test_speech(self):
+        pipe = opened("automatic-speech-recognition", GOLDEN / "speech/ctc")
+        with self.assertRaises(ValueError):
+            pipe(str(SOUNDS / "speech.flac"), return_timestamps=True)
+        found = pipe(str(SOUNDS / "speech.flac"), return_timestamps="word")
+        self.assertIsInstance(found["chunks"][0]["timestamp"], tuple)
+        self.assertIsInstance(found["chunks"][0]["timestamp"][0], np.float64)
+        extra = pipe({"raw": np.zeros(8000, np.float32), "sampling_rate": 16000, "id": 7})
+        self.assertEqual(extra["id"], [7])
+
+    def test_masks(self):
+        pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
+        picture = next(PICTURES.glob("base420*.jpg"))
+        mask = pipe(str(picture))[0]["mask"]
+        if Image is None:
+            self.assertEqual(mask[:8], b"\x89PNG\r\n\x1a\n")
+        else:
+            self.assertEqual((mask.mode, mask.size), ("L", Image.open(picture).size))
+
+    @unittest.skipIf(Image is None, "no Pillow")
+    def test_sources_of_a_picture_agree(self):
+        pipe = opened("image-classification", "examples/road-signs")
+        path = pathlib.Path("examples/road-signs/pictures/stop.png")
+        wanted = pipe(str(path))
+        picture, data = Image.open(path).convert("RGB"), base64.b64encode(path.read_bytes()).decode()
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        for name, other in (("path", path), ("pil", picture), ("array", np.asarray(picture)), ("base64", data), ("data url", "data:image/png;base64," + data)):
+            with self.subTest(name):
+                self.assertTrue(near(pipe(other), wanted, 1e-6))
+
+
+if __name__ == "__main__":
+    unittest.main()

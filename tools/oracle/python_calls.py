@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""python_calls.py - what transformers' pipelines return to Python, type by type, and what they raise, for tests/golden/python/calls.jsonl.
+
+    python5 tools/oracle/python_calls.py > tests/golden/python/calls.jsonl   # transformers 5.22, torch, numpy, Pillow
+
+A line: {"task", "model", "more": keywords of pipeline(), "call": an expression of `pipe`, "result" or "error": the class's name}. In results
+{"float32": x}, {"float64": x} and {"tuple": [...]} say the type, {"mask": [mode, width, height, sum]} is a picture of PIL."""
+import json
+import sys
+import warnings
+
+import numpy as np
+import torch
+import transformers as tf
+from PIL import Image
+
+warnings.simplefilter("ignore")
+tf.logging.set_verbosity_error()
+G, SIGNS = "tests/golden/pipelines/", "examples/road-signs"
+CASES = {
+    ("text-classification", G + "labels"): [
+        "pipe('Ada')", "pipe(['Ada'])", "pipe(['Ada', 'x'])", "pipe(('Ada', 'x'))", "pipe({'text': 'Ada', 'text_pair': 'x'})", "pipe({'text': 'Ada'})",
+        "pipe([{'text': 'Ada', 'text_pair': 'x'}])", "pipe([[['Ada', 'x']]])", "pipe([['Ada', 'x']])", "pipe('Ada', top_k=0)", "pipe('Ada', top_k=2)",
+        "pipe('Ada', top_k=None)", "pipe(['Ada'], top_k=1)", "pipe('')", "pipe(['', 'Ada'])", "pipe(None)", "pipe(5)", "pipe([None])", "pipe([])",
+        "pipe('Ada', function_to_apply='BAD')", "pipe('Ada', function_to_apply='Sigmoid')", "pipe('Ada', foo=1)", "pipe('Ada ' * 200)",
+        "pipe('Ada ' * 200, truncation=True)", "pipe('Ada was born in London', truncation=True, max_length=8)", "list(pipe(x for x in ['Ada', 'x']))",
+        "type(pipe(x for x in ['Ada'])).__name__", "pipe(['Ada', 'x', 'y'], batch_size=2)", "list(pipe((x for x in ['Ada', 'x', 'y']), batch_size=2))",
+        "pipe('Ada', num_workers=2)",
+    ],
+    ("text-classification", G + "labels", "top_k=2"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('Ada', top_k=1)", "pipe({'text': 'Ada'})"],
+    ("text-classification", G + "one"): ["pipe('Ada')", "pipe(['Ada'], top_k=3)"],
+    ("token-classification", G + "tags"): [
+        "pipe('Ada Lovelace')", "pipe(['Ada Lovelace'])", "pipe(['Ada', 'Lovelace lived'])", "pipe('')", "pipe(['', 'Ada'])", "pipe([])", "pipe(None)", "pipe(5)",
+        "pipe(('Ada', 'x'))", "pipe('Ada Lovelace', aggregation_strategy='simple')", "pipe('Ada Lovelace', aggregation_strategy='FOO')",
+        "pipe('Ada Lovelace', aggregation_strategy='SIMPLE')", "pipe('Ada', foo=1)", "pipe('Ada', grouped_entities=True)", "pipe(['Ada', 'Lovelace'], is_split_into_words=True)",
+        "pipe([['Ada', 'Lovelace'], ['London']], is_split_into_words=True)", "pipe('Ada', ignore_labels=[])", "list(pipe(x for x in ['Ada', 'Lovelace']))",
+        "type(pipe('Ada Lovelace')[0]['score']).__name__", "pipe('Äda 🙂 Lovelace')",
+    ],
+    ("ner", G + "tags", "aggregation_strategy='max'"): ["pipe('Ada Lovelace')", "pipe('Ada Lovelace', aggregation_strategy='none')"],
+    ("fill-mask", G + "masks"): [
+        "pipe('Ada [MASK]')", "pipe(['Ada [MASK]'])", "pipe('Ada')", "pipe('Ada [MASK]', top_k=1)", "pipe('Ada [MASK]', top_k=100000)", "pipe('Ada [MASK]', targets=[])",
+        "pipe('Ada [MASK]', targets=['a', 'b'])", "pipe('Ada [MASK]', foo=1)", "pipe(['Ada [MASK]', '[MASK] b'], top_k=1)",
+    ],
+    ("feature-extraction", G + "vectors"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('')", "pipe(None)", "pipe('Ada', foo=1)", "list(pipe('Ada', return_tensors=True).shape)"],
+    ("zero-shot-classification", G + "labels"): [
+        "pipe('Ada', candidate_labels=['a', 'b'])", "pipe('Ada', ['a', 'b'])", "pipe('Ada', candidate_labels='a, b')", "pipe(['Ada'], candidate_labels=['a'])",
+        "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
+        "pipe('Ada', candidate_labels=['a', 'b'], multi_label=True)",
+    ],
+    ("image-classification", SIGNS): [
+        "pipe('examples/road-signs/pictures/stop.png')", "pipe(['examples/road-signs/pictures/stop.png'])", "pipe(Image.open('examples/road-signs/pictures/stop.png'), top_k=2)",
+        "pipe(np.asarray(Image.open('examples/road-signs/pictures/stop.png').convert('RGB')), top_k=1)", "pipe('nothing.png')", "pipe(b'abc')", "pipe(None)", "pipe(5)",
+        "pipe('examples/road-signs/pictures/stop.png', foo=1)", "pipe('examples/road-signs/pictures/stop.png', function_to_apply='BAD')",
+        "pipe('examples/road-signs/pictures/stop.png', function_to_apply='SIGMOID', top_k=1)", "pipe([])", "pipe('examples/road-signs/pictures/stop.png', top_k=1, timeout=3)",
+        "pipe(__import__('base64').b64encode(open('examples/road-signs/pictures/stop.png', 'rb').read()).decode(), top_k=1)",
+    ],
+}
+
+
+def typed(x):
+    if isinstance(x, np.float32):
+        return {"float32": round(float(x), 7)}
+    if isinstance(x, np.float64):
+        return {"float64": float(x)}
+    if isinstance(x, tuple):
+        return {"tuple": [typed(v) for v in x]}
+    if isinstance(x, dict):
+        return {k: typed(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [typed(v) for v in x]
+    if isinstance(x, Image.Image):
+        return {"mask": [x.mode, *x.size, int(np.asarray(x).sum())]}
+    return round(x, 7) if isinstance(x, float) else x
+
+
+def main():
+    for (task, model, *more), calls in CASES.items():
+        given = eval(f"dict({more[0]})") if more else {}
+        pipe = tf.pipeline(task, model=model, device="cpu", **given)
+        for call in calls:
+            line = {"task": task, "model": model, "more": given, "call": call}
+            try:
+                line["result"] = typed(eval(call, {"pipe": pipe, "np": np, "Image": Image}))
+            except Exception as error:
+                line["error"] = type(error).__name__
+                line["says"] = str(error)[:120]
+            print(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+        print(task, model, len(calls), file=sys.stderr)
+
+
+with torch.no_grad():
+    main()
