@@ -59,17 +59,19 @@ class Target:
 
     def library(self):
         """Compiles the C library without server and TLS, as position-independent code."""
-        flags = "-O2 -fPIC" + (f" -I{self.libraries}/include" if self.zig else "")
-        extra = [f"CPU={self.cpu}", "TLS=0", *ZIG_MAKE.get(self.cpu, [])] if self.zig else []
-        archive = self.folder / "libencoderfile.a"
-        out = self.folder.relative_to(ROOT)
-        run("make", "-s", f"-j{os.cpu_count()}", "PARTS=library", f"OUT={out}", f"CC={shlex.join(map(str, self.compiler))}",
-            f"CFLAGS={flags}", *extra, archive.relative_to(ROOT))
-        return archive
+        make = ["make", "-s", f"-j{os.cpu_count()}", "PARTS=library", f"CC={shlex.join(map(str, self.compiler))}"]
+        if not self.zig:
+            run(*make)  # that of `make python`
+            return ROOT / "build" / "lib" / "libencoderfile.a"
+        archive = (self.folder / "libencoderfile.a").relative_to(ROOT)
+        run(*make, f"OUT={archive.parent}", f"CPU={self.cpu}", "TLS=0", f"CFLAGS=-O2 -fPIC -I{self.libraries}/include",
+            *ZIG_MAKE.get(self.cpu, []), archive)
+        return ROOT / archive
 
     def headers(self):
         """Python's, with the pyconfig.h itself in place of Debian's, which looks for it where zig does not."""
         folder = self.folder / "python"
+        self.folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(sysconfig.get_path("include"), folder)
         shutil.copy(sysconfig.get_config_h_filename(), folder / "pyconfig.h")
@@ -188,7 +190,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 def build_sdist(sdist_directory, config_settings=None):
     """One folder with what the wheel is made of: this one and, beside it, the C sources."""
     name = f"encoderfile_c-{version()}"
-    parts = [(HERE, part) for part in ("pyproject.toml", "backend.py", "README.md", "encoderfile_c")]
+    parts = [(HERE, part) for part in ("pyproject.toml", "backend.py", "build.py", "README.md", "encoderfile_c", "native")]
     parts += [(ROOT, part) for part in ("Makefile", "CHANGELOG.md", "LICENSE", "licenses", "include", "src", "tools/notices", "tools/unused", "tools/wheel")]
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:

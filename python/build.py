@@ -13,7 +13,7 @@ import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE if (HERE / "Makefile").exists() else HERE.parent  # a source archive has both in one folder
 TARGET = HERE / "encoderfile_c" / "_core.abi3.so"
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Wno-missing-field-initializers", "-fPIC",
          "-fvisibility=hidden", "-pthread"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from enum import Enum
@@ -182,13 +183,30 @@ class EncoderfileBuilder:
     def build(self, workdir: StrPath | None = None, version: str | None = None, no_download: bool = False,
               runtime_version: str | None = None) -> Path:
         """The package's path. Relative paths are those of workdir. `version` is of the program, which is this one: nothing is downloaded."""
-        options: dict[str, Any] = {"directory": os.fspath(workdir)} if workdir is not None else {}
         try:
             if self._config is not None:
-                return Path(build(self._config, None, options)["output"])
+                return self._of_config(workdir)
             with tempfile.TemporaryDirectory() as folder:
                 config = Path(folder) / "encoderfile.yml"
-                config.write_text(json.dumps({"encoderfile": self._fields}), "utf-8")  # JSON is YAML
-                return Path(build(config, None, options)["output"])
+                config.write_text(json.dumps({"encoderfile": self._within(workdir)}), "utf-8")  # JSON is YAML
+                return Path(build(config)["output"])
         except EncoderfileError as error:
             raise RuntimeError(f"Error building encoderfile: {error}") from error
+
+    def _within(self, workdir: StrPath | None) -> dict[str, Any]:
+        """The settings, with paths that do not depend on where this process is."""
+        base = os.path.abspath(workdir or ".")
+        named = {"output_path": f"{self._fields['name']}.encoderfile", **self._fields}
+        return {key: os.path.join(base, value) if key in ("path", "output_path", "cache_dir", "base_binary_path") else value
+                for key, value in named.items()}
+
+    def _of_config(self, workdir: StrPath | None) -> Path:
+        """By the program itself where there is a folder to go to: it is the process that goes there."""
+        assert self._config is not None
+        if workdir is None:
+            return Path(build(self._config)["output"])
+        command = [find_program(), "build", "-f", self._config, "--directory", os.fspath(workdir), "--json"]
+        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise RuntimeError(f"Error building encoderfile: {made.stderr.strip()}")
+        return Path(workdir, json.loads(made.stdout)["output"])
