@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import _core
+from ._arrays import has_torch, torch
 from ._source import source
 from .errors import EncoderfileError
 
@@ -348,11 +349,7 @@ class FillMaskPipeline(_TextPipeline):
 
 def _as_tensor(array: Any) -> Any:
     """What return_tensors=True gives: torch's where it is installed, else numpy's."""
-    try:
-        import torch
-    except ImportError:
-        return array
-    return torch.from_numpy(array)
+    return torch().from_numpy(array) if has_torch() else array
 
 
 class FeatureExtractionPipeline(_TextPipeline):
@@ -513,7 +510,7 @@ def read_picture(one: Any, timeout: float | None = None) -> Any:
 
 
 class _PicturePipeline(Pipeline):
-    accepted = ("timeout",)
+    accepted: ClassVar[tuple[str, ...]] = ("timeout",)
 
     def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
         inputs = kwargs.pop("images", inputs)
@@ -759,7 +756,7 @@ class _ListPipeline(_TextPipeline):
     def _texts(self, inputs: Any) -> list[Any]:
         if isinstance(inputs, Mapping):
             first = next((inputs[key] for key in ("source_sentence", "query") if key in inputs), None)
-            others = next((inputs[key] for key in ("sentences", "texts") if key in inputs), [])
+            others: list[Any] = next((inputs[key] for key in ("sentences", "texts") if key in inputs), [])
             return [first, *others]
         return list(inputs)
 
@@ -849,7 +846,7 @@ def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model: found {type(model).__name__}, wanted a path, a name on the Hub or a Model")
     path = source(model, options.pop("revision", None))
-    return _core.Model(path, **({"task": task} if task else {}), **options), path
+    return _core.Model(path, task=task, **options), path
 
 
 def pipeline(task: str | None = None, model: Any = None, config: Any = None, tokenizer: Any = None, feature_extractor: Any = None,

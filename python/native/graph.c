@@ -149,8 +149,8 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyMethodDef graph_methods[] = {
     { "run", (PyCFunction)(void (*)(void))graph_run, METH_VARARGS | METH_KEYWORDS,
-      "run(feeds, outputs=None)\n--\n\nname -> Tensor, of all outputs or of those named." },
-    { "close", py_handle_close, METH_NOARGS, "close()\n--\n\nReleases it; calls that run now end first." },
+      "run($self, feeds, outputs=None)\n--\n\nname -> Tensor, of all outputs or of those named." },
+    { "close", py_handle_close, METH_NOARGS, "close($self)\n--\n\nReleases it; calls that run now end first." },
     { "__enter__", py_handle_self, METH_NOARGS, NULL },
     { "__exit__", py_handle_exit, METH_VARARGS, NULL },
     { NULL }

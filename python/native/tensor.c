@@ -240,8 +240,8 @@ static PyObject *tensor_repr(PyObject *self)
 }
 
 static PyMethodDef tensor_methods[] = {
-    { "numpy", tensor_numpy, METH_NOARGS, "numpy()\n--\n\nA numpy array of the same memory." },
-    { "tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers." },
+    { "numpy", tensor_numpy, METH_NOARGS, "numpy($self)\n--\n\nA numpy array of the same memory." },
+    { "tolist", tensor_tolist, METH_NOARGS, "tolist($self)\n--\n\nNested lists of Python numbers." },
     { NULL }
 };
 static PyGetSetDef tensor_fields[] = {

@@ -386,15 +386,15 @@ static Py_ssize_t tokenizer_length(PyObject *self)
                        "overflow=False, special=True, pad=False, pad_left=False"
 static PyMethodDef tokenizer_methods[] = {
     { "encode", (PyCFunction)(void (*)(void))tokenizer_encode, METH_VARARGS | METH_KEYWORDS,
-      "encode(inputs, *, " ENCODE_OPTIONS ")\n--\n\nAn Encoding; of a list a list of them." },
+      "encode($self, inputs, *, " ENCODE_OPTIONS ")\n--\n\nAn Encoding; of a list a list of them." },
     { "arrays", (PyCFunction)(void (*)(void))tokenizer_arrays, METH_VARARGS | METH_KEYWORDS,
-      "arrays(inputs, *, " ENCODE_OPTIONS ")\n--\n\nint64 Tensors [inputs, tokens]: input_ids, attention_mask, token_type_ids." },
+      "arrays($self, inputs, *, " ENCODE_OPTIONS ")\n--\n\nint64 Tensors [inputs, tokens]: input_ids, attention_mask, token_type_ids." },
     { "decode", (PyCFunction)(void (*)(void))tokenizer_decode, METH_VARARGS | METH_KEYWORDS,
-      "decode(ids, skip_special=False)\n--\n\nThe text of ids." },
-    { "token_to_id", tokenizer_id, METH_O, "token_to_id(token, /)\n--\n\nIts id, or None." },
-    { "id_to_token", tokenizer_token, METH_O, "id_to_token(id, /)\n--\n\nIts token, or None." },
-    { "describe", tokenizer_describe, METH_NOARGS, "describe()\n--\n\nIts settings and special tokens." },
-    { "close", py_handle_close, METH_NOARGS, "close()\n--\n\nReleases it." },
+      "decode($self, ids, skip_special=False)\n--\n\nThe text of ids." },
+    { "token_to_id", tokenizer_id, METH_O, "token_to_id($self, token, /)\n--\n\nIts id, or None." },
+    { "id_to_token", tokenizer_token, METH_O, "id_to_token($self, id, /)\n--\n\nIts token, or None." },
+    { "describe", tokenizer_describe, METH_NOARGS, "describe($self)\n--\n\nIts settings and special tokens." },
+    { "close", py_handle_close, METH_NOARGS, "close($self)\n--\n\nReleases it." },
     { "__enter__", py_handle_self, METH_NOARGS, NULL },
     { "__exit__", py_handle_exit, METH_VARARGS, NULL },
     { NULL }

@@ -15,6 +15,8 @@ from ..pipelines import read_picture
 from ..tokenization import ONNXTokenizer
 from .errors import ModelLoadError, ONNXProcessorError, ProcessorNotFoundError, ShapeError, UnsupportedModalityError
 
+__all__ = ["ONNXAudioProcessor", "ONNXAutoProcessor", "ONNXFeatureExtractor", "ONNXImageProcessor", "ONNXProcessor", "ONNXTokenizer"]
+
 # Of a graph's input, by its name; else by its shape.
 MODALITY_OF_NAME = (
     ("text", ("input_ids", "token", "text", "attention_mask", "token_type_ids")),
@@ -161,6 +163,16 @@ def _size(shape: Sequence[Any], axis: int, given: int | None = None) -> int | No
 class ONNXAutoProcessor:
     """from_model(path) looks at the graph's inputs and the files beside it, and makes the processor that fits."""
 
+    onnx_model_path: str
+    hf_model_path: str | os.PathLike[str] | None
+    validation_enabled: bool
+    supported_modalities: list[str]
+    shape_sources: dict[str, str | None]  # who says a tensor's sizes: "sidecar", "graph", "session"
+    _inputs: list[dict[str, Any]]
+    _outputs: list[dict[str, Any]]
+    _sizes: dict[str, list[Any]]
+    _processor: Any
+
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("ONNXAutoProcessor is made by ONNXAutoProcessor.from_model(onnx_model_path)")
 
@@ -172,7 +184,7 @@ class ONNXAutoProcessor:
         path = os.fspath(onnx_model_path)
         if not os.path.exists(path):
             raise ModelLoadError(f"{path}: no such file")
-        options = {} if hf_model_path is None else {"tokenizer": os.fspath(hf_model_path), "processor": os.fspath(hf_model_path)}
+        options: dict[str, Any] = {} if hf_model_path is None else {"tokenizer": os.fspath(hf_model_path), "processor": os.fspath(hf_model_path)}
         try:
             graph = _core.Graph(path)
             self._inputs, self._outputs = graph.inputs, graph.outputs
