@@ -14,7 +14,7 @@ from .errors import MissingError, UnavailableError
 
 def _places() -> Iterator[str]:
     """Where it may lie, the likeliest first."""
-    yield os.environ.get("ENCODERFILE_PROGRAM", "")
+    yield os.environ.get("EF_PROGRAM", "")
     here = os.path.dirname(os.path.abspath(__file__))
     packages = os.path.dirname(here)
     yield os.path.join(os.path.dirname(packages), "build", "encoderfile")  # the source tree
@@ -26,11 +26,11 @@ def _places() -> Iterator[str]:
 
 
 def find_program() -> str:
-    """Its path. The environment's ENCODERFILE_PROGRAM names another."""
+    """Its path. The environment's EF_PROGRAM names another."""
     for path in _places():
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)
-    raise MissingError("the encoderfile program: not beside this package, wanted as the wheel installs it; ENCODERFILE_PROGRAM names another")
+    raise MissingError("the encoderfile program: not beside this package, wanted as the wheel installs it; EF_PROGRAM names another")
 
 
 def download(name: str) -> None:
