@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The extension module: what goes in and out, what is refused and how, threads, fork, signals, memory. EF_LONG=1: the long forms."""
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import encoderfile_c as ef
+from encoderfile_c import errors
+
+ROOT = Path(__file__).resolve().parents[2]
+NER = str(ROOT / "examples" / "bus-ner")
+SIGNS = str(ROOT / "examples" / "road-signs")
+VECTORS = str(ROOT / "tests" / "golden" / "sentence" / "mean")
+TEXT = "AC sleeper bus from Bangalore to Mumbai"
+LONG = bool(os.environ.get("EF_LONG"))
+SLOW = bool(os.environ.get("EF_SLOW"))  # a sanitizer or an emulator: fewer rounds
+
+
+def rounds(short: int, long: int) -> int:
+    return long if LONG else short // 10 + 1 if SLOW else short
+
+
+def python(code: str, timeout: int = 120) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter; what it prints and how it ends."""
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+
+
+class Calls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.ner = ef.Model(NER, threads=1)
+        cls.vectors = ef.Model(VECTORS, threads=1)
+
+    def test_predict_and_run(self) -> None:
+        found = self.ner.run("ner", TEXT, {"aggregation_strategy": "simple"})
+        self.assertEqual([one["word"] for one in found], ["ac", "sleeper", "bangalore", "mumbai"])
+        self.assertEqual(len(self.ner.predict([TEXT, "to Goa"])["results"]), 2)
+        self.assertEqual(self.ner.info()["task"], "token_classification")
+        self.assertEqual(self.ner.run(None, TEXT), self.ner.run("ner", [TEXT]))
+
+    def test_vectors_are_those_of_predict(self) -> None:
+        texts = ["the cat", "a dog sat", "x"]
+        tensor = self.vectors.vectors(texts)
+        self.assertEqual((tensor.shape, tensor.dtype, tensor.nbytes, len(tensor)), ((3, 16), "float32", 192, 3))
+        wanted = [one["embedding"] for one in self.vectors.predict(texts)["results"]]
+        np.testing.assert_allclose(tensor.numpy(), wanted, atol=1e-6)
+        self.assertEqual(self.vectors.vectors([]).shape, (0, 0))
+        array = tensor.numpy()
+        address = array.__array_interface__["data"][0]
+        self.assertEqual(np.asarray(tensor).__array_interface__["data"][0], address, "a copy was made")
+        array[0, 0] = 7  # one's own memory
+        del tensor
+        gc.collect()
+        self.assertEqual(array[0, 0], 7)
+
+    def test_graph(self) -> None:
+        graph = ef.Graph(NER)
+        feeds = {name: tensor for name, tensor in self.ner.prepare([TEXT]).items()}
+        out = graph.run(feeds)["logits"]
+        np.testing.assert_allclose(out.numpy()[0], self.ner.tensors(TEXT)[0].numpy(), atol=1e-5)
+        self.assertEqual([one["name"] for one in graph.outputs], ["logits"])
+        self.assertEqual(graph.inputs[0], {"name": "input_ids", "dtype": "int64", "shape": ["batch_size", "sequence_length"]})
+        self.assertEqual(list(graph.run(feeds, ["logits"])), ["logits"])
+        memory = out.numpy()
+        graph.close()
+        del graph, out
+        gc.collect()
+        self.assertTrue(np.isfinite(memory).all())
+
+    def test_pictures(self) -> None:
+        model = ef.Model(SIGNS, threads=1)
+        file = next((Path(SIGNS) / "pictures").glob("*.png"))
+        by_file = model.run(None, {"image": file.read_bytes()})
+        self.assertEqual(by_file[0].keys(), {"label", "score"})
+        pixels = np.zeros((20, 30, 3), dtype=np.uint8)
+        self.assertEqual(len(model.predict([{"image": pixels}, {"image": pixels[:, :, 0].copy()}])["results"]), 2)
+        for wrong in (pixels.astype(np.float32), pixels[:, ::2], np.zeros((2, 2, 2, 3), np.uint8), np.zeros((0, 3, 3), np.uint8), "x.png", 5):
+            with self.subTest(type(wrong)), self.assertRaises((TypeError, ValueError)):
+                model.predict({"image": wrong})
+
+    def test_tokenizer(self) -> None:
+        tokenizer = self.ner.tokenizer
+        assert tokenizer is not None
+        one = tokenizer.encode(TEXT)
+        self.assertEqual(one.tokens[:3], ["[CLS]", "ac", "sleeper"])
+        self.assertEqual((one.offsets[1], one.word_ids[:2], len(one)), ((0, 2), [None, 0], len(one.ids)))
+        self.assertEqual(tokenizer.decode(one.ids, True), TEXT.lower())
+        self.assertEqual(tokenizer.decode(np.array(one.ids), True), TEXT.lower())
+        self.assertEqual(tokenizer.token_to_id("bus"), tokenizer.encode("bus", special=False).ids[0])
+        self.assertEqual((tokenizer.id_to_token(0), tokenizer.id_to_token(10**9), tokenizer.token_to_id("nosuch")), ("[PAD]", None, None))
+        arrays = tokenizer.arrays(["a bus", "b"], pad=True)
+        self.assertEqual(arrays["attention_mask"].tolist(), [[1, 1, 1, 1], [1, 1, 1, 0]])
+        with self.assertRaises(ValueError):
+            tokenizer.arrays(["a bus", "b"])
+        self.assertEqual(len(tokenizer), tokenizer.describe()["vocab_size"])
+
+    def test_wrong_inputs(self) -> None:
+        model = self.ner
+        wrong: list[tuple[Any, type[Exception]]] = [
+            (lambda: model.predict(5), TypeError), (lambda: model.predict(None), TypeError), (lambda: model.predict([None]), TypeError),
+            (lambda: model.predict(b"x"), TypeError), (lambda: model.predict(""), ValueError), (lambda: model.predict(("a", "b", "c")), ValueError),
+            (lambda: model.predict(("a", 5)), TypeError), (lambda: model.predict({}), ValueError), (lambda: model.predict({"foo": 1}), ValueError),
+            (lambda: model.predict({"text": "a", "foo": 1}), ValueError), (lambda: model.predict({"text": 5}), TypeError),
+            (lambda: model.predict({"image": b"no picture"}), ValueError), (lambda: model.predict({"audio": b"no sound"}), ValueError),
+            (lambda: model.predict({"audio": np.zeros(5, np.float64)}), ValueError), (lambda: model.predict({"audio": np.zeros(5, np.float32)}), ValueError),
+            (lambda: model.predict({"words": ["a"], "boxes": [[1, 2, 3]]}), ValueError), (lambda: model.predict({"words": ["a"], "boxes": [[1, 2, 3, "x"]]}), TypeError),
+            (lambda: model.predict({"words": ["a"], "boxes": []}), ValueError), (lambda: model.predict({"words": "abc"}), TypeError),
+            (lambda: model.predict({"words": ["a"], "boxes": [[0, 0, 2**40, 5]]}), ValueError),
+            (lambda: model.predict("a\ud800"), UnicodeEncodeError), (lambda: model.predict(TEXT, 5), TypeError),
+            (lambda: model.predict(TEXT, {"offsets": object()}), TypeError), (lambda: model.predict(TEXT, {"offsets": "foo"}), ValueError),
+            (lambda: model.predict(), TypeError), (lambda: model.predict(TEXT, foo=1), TypeError), (lambda: model.run("foo", TEXT), ValueError),
+            (lambda: model.run(5, TEXT), TypeError), (lambda: model.vectors(TEXT), ValueError), (lambda: ef.Model(None), TypeError),
+            (lambda: ef.Model(5), TypeError), (lambda: ef.Model(), TypeError), (lambda: ef.Model(NER, foo=1), TypeError),
+            (lambda: ef.Model(NER, threads="x"), TypeError), (lambda: ef.Model(NER, precision="foo"), ValueError),
+            (lambda: ef.Model(NER, kernels="foo"), ValueError), (lambda: ef.Model("/no/such"), FileNotFoundError),
+            (lambda: ef.Model(__file__), ValueError), (lambda: ef.Model("a\0b"), ValueError), (lambda: ef.Model.from_bytes(b"abc"), ValueError),
+            (lambda: ef.Model.from_bytes("abc"), TypeError), (lambda: ef.Tokenizer("/no/such"), FileNotFoundError),
+            (lambda: ef.Tokenizer(5), TypeError), (lambda: ef.Graph("/no/such"), FileNotFoundError), (lambda: ef.Tensor(), TypeError),
+            (lambda: ef.Encoding(), TypeError), (lambda: ef.export("/no/such", "/tmp/x"), FileNotFoundError), (lambda: ef.export(NER), TypeError),
+            (lambda: ef.inspect(NER, {"foo": 1}), ValueError), (lambda: ef.inspect(NER, 5), TypeError),
+            (lambda: model.tokenizer.encode("a", cut="foo"), ValueError), (lambda: model.tokenizer.encode("a", max_length="x"), TypeError),
+            (lambda: model.tokenizer.decode([-1]), ValueError), (lambda: model.tokenizer.decode(["a"]), TypeError),
+            (lambda: model.tokenizer.decode(5), TypeError), (lambda: model.tokenizer.decode([2**70]), OverflowError),
+            (lambda: model.tokenizer.token_to_id(5), TypeError), (lambda: model.tokenizer.id_to_token("a"), TypeError),
+            (lambda: ef.set_log(5), TypeError),
+        ]
+        for i, (call, kind) in enumerate(wrong):
+            with self.subTest(i), self.assertRaises(kind) as caught:
+                call()
+            if isinstance(caught.exception, errors.EncoderfileError):
+                self.assertIs(errors.CLASSES[caught.exception.code], type(caught.exception))
+
+    def test_wrong_tensors(self) -> None:
+        graph = ef.Graph(NER)
+        ids = np.ones((2, 4), np.int64)
+        good = {"input_ids": ids, "attention_mask": ids, "token_type_ids": np.zeros_like(ids)}
+        graph.run(good)
+        wrong: list[tuple[Any, type[Exception]]] = [
+            ({}, ValueError), ({**good, "input_ids": [[1]]}, TypeError), ({**good, "input_ids": ids.astype(str)}, TypeError),
+            ({**good, "input_ids": ids.astype(">i8")}, TypeError), ({**good, "input_ids": ids.astype(np.complex64)}, TypeError),
+            ({**good, "input_ids": np.ones((2, 8), np.int64)[:, ::2]}, ValueError), ({**good, "input_ids": ids[0]}, ValueError),
+            ({**good, "input_ids": np.ones((3, 4), np.int64)}, ValueError), ({**good, "input_ids": np.array(5)}, ValueError),
+            ({**good, "input_ids": ids * 10**6}, ValueError), ({**good, "input_ids": -ids * 10**6}, ValueError),
+            ({**good, "foo": ids}, ValueError), ({**good, 5: ids}, TypeError), ({**good, "input_ids": np.asfortranarray(np.ones((2, 4), np.int64))}, ValueError),
+            (None, TypeError), ({**good, "input_ids": None}, TypeError),
+        ]
+        for i, (feeds, kind) in enumerate(wrong):
+            with self.subTest(i), self.assertRaises(kind):
+                graph.run(feeds)
+        for outputs, kind in (("logits", TypeError), (["foo"], (ValueError, FileNotFoundError)), ([5], TypeError)):
+            with self.subTest(outputs), self.assertRaises(kind):
+                graph.run(good, outputs)
+        graph.close()
+        with self.assertRaises(ValueError):
+            graph.run(good)
+
+    def test_closed(self) -> None:
+        with ef.Model(NER) as model:
+            tokenizer = model.tokenizer
+        assert tokenizer is not None
+        model.close()
+        self.assertTrue(model.closed and tokenizer.closed)
+        for call in (lambda: model.predict(TEXT), lambda: model.info(), lambda: model.tokenizer, lambda: tokenizer.encode("a"),
+                     lambda: len(tokenizer), lambda: tokenizer.describe(), lambda: model.vectors("a"), lambda: model.prepare("a")):
+            with self.assertRaises(errors.InputError):
+                call()
+
+    def test_from_bytes(self) -> None:
+        with tempfile.TemporaryDirectory() as made:
+            program = ROOT / "build" / "encoderfile"
+            if not program.is_file():
+                self.skipTest("no build/encoderfile to make a package of")
+            out = os.path.join(made, "ner.encoderfile")
+            ef.build(NER, out, {"base-binary-path": program})
+            self.assertEqual(ef.Model(out).predict(TEXT)["results"], self.ner.predict(TEXT)["results"])
+            data = Path(out).read_bytes()
+            model = ef.Model.from_bytes(data)
+            del data
+            gc.collect()
+            self.assertEqual(model.predict(TEXT)["results"], self.ner.predict(TEXT)["results"])
+
+
+class Tools(unittest.TestCase):
+    def test_round(self) -> None:
+        with tempfile.TemporaryDirectory() as made:
+            seen: list[tuple[str, int, int]] = []
+            out = Path(made) / "onnx"
+            report = ef.export(Path(NER), out, {"task": "ner"}, lambda *at: seen.append(at))
+            self.assertTrue((out / "model.onnx").is_file())
+            self.assertIsInstance(report, dict)
+            self.assertTrue(seen, "no progress was told")
+            self.assertTrue(ef.verify(out)["ok"])
+            self.assertTrue(ef.validate(out)["compatible"])
+            self.assertIn("model_config", ef.inspect(NER))
+            self.assertIsInstance(ef.metadata(out / "model.onnx"), dict)
+            self.assertIsInstance(ef.analyze(out / "model.onnx"), dict)
+            self.assertIsInstance(ef.quantize(out, None, {"no-report": True}), dict)
+            self.assertTrue((out / "model_quantized.onnx").is_file())
+            with self.assertRaises(errors.EncoderfileError):
+                ef.build(NER, os.path.join(made, "x"))  # no program is named, and Python is none
+
+    def test_progress_can_raise_and_cancel(self) -> None:
+        def raising(*_: Any) -> None:
+            raise KeyError("mine")
+
+        with tempfile.TemporaryDirectory() as made:
+            with self.assertRaisesRegex(KeyError, "mine"):
+                ef.export(NER, os.path.join(made, "a"), None, raising)
+            with self.assertRaises(errors.CancelledError):
+                ef.export(NER, os.path.join(made, "b"), None, lambda *_: False)
+            ef.export(NER, os.path.join(made, "c"))
+
+    def test_log(self) -> None:
+        lines: list[tuple[int, str]] = []
+        ef.set_log(lambda level, text: lines.append((level, text)))
+        try:
+            ef.Model(NER).predict(TEXT)
+        finally:
+            ef.set_log(None)
+        for level, text in lines:
+            self.assertIsInstance(text, str)
+            self.assertIn(level, range(4))
+
+
+class Hard(unittest.TestCase):
+    def test_threads(self) -> None:
+        model = ef.Model(VECTORS, threads=2)
+        tokenizer = model.tokenizer
+        assert tokenizer is not None
+        wanted = model.vectors(["the cat"]).tolist()
+        wrong: list[Any] = []
+
+        def work(seed: int) -> None:
+            for i in range(rounds(300, 10000)):
+                if model.vectors(["the cat"]).tolist() != wanted or tokenizer.encode("the cat").ids[0] != 2:
+                    wrong.append((seed, i))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        self.assertEqual(wrong, [])
+
+    def test_close_while_others_call(self) -> None:
+        for _ in range(rounds(10, 100)):
+            model = ef.Model(NER, threads=2)
+            ended: list[str] = []
+
+            def work() -> None:
+                try:
+                    while True:
+                        model.predict([TEXT] * 20)
+                except errors.InputError as error:
+                    ended.append(str(error))
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for one in threads:
+                one.start()
+            model.predict(TEXT)
+            model.close()
+            for one in threads:
+                one.join()
+            self.assertEqual(ended, ["the model is closed"] * 4)
+
+    def test_memory_is_flat(self) -> None:
+        model = ef.Model(VECTORS, threads=1)
+        graph = ef.Graph(NER, threads=1)
+        ids = np.ones((1, 4), np.int64)
+        feeds = {"input_ids": ids, "attention_mask": ids, "token_type_ids": ids}
+        params = {"normalize": True}
+        text = "the cat sat"
+
+        def call(n: int) -> None:
+            for _ in range(n):
+                model.predict(text, params)
+                model.vectors([text, text]).numpy()
+                graph.run(feeds)["logits"].tolist()
+                model.tokenizer.encode([text, (text, text)], overflow=True, max_length=4)[0].overflowing  # type: ignore[union-attr]
+                for wrong in (5, {"text": 5}, ""):
+                    try:
+                        model.predict(wrong)
+                    except (TypeError, ValueError):
+                        pass
+
+        def resident() -> int:
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        watched = (text, ids, params, model, graph, None, True, ef.Tensor, ef.Encoding, errors.InputError)
+        call(rounds(300, 5000))
+        gc.collect()
+        counts, blocks, before = [sys.getrefcount(one) for one in watched], sys.getallocatedblocks(), resident()
+        call(rounds(1500, 100000))
+        gc.collect()
+        for one, count in zip(watched, counts):
+            self.assertLess(abs(sys.getrefcount(one) - count), 50, f"references to {one!r:.60}")
+        self.assertLess(sys.getallocatedblocks() - blocks, 500)
+        if not SLOW:
+            self.assertLess(resident() - before, 8 << 20)
+
+    def test_fork(self) -> None:
+        done = python(f"""
+            import os, sys, threading, time
+            import encoderfile_c as ef
+            model = ef.Model({NER!r}); graph = ef.Graph({NER!r}); st = ef.SentenceTransformer({VECTORS!r}); busy = True
+            wanted = st.encode("the cat").tolist(); tok = ef.Tokenizer({NER!r})
+            def work():
+                while busy: model.predict([{TEXT!r}] * 4)
+            threads = [threading.Thread(target=work) for _ in range(3)]
+            for one in threads: one.start()
+            for _ in range({rounds(5, 40)}):
+                pid = os.fork()
+                if pid == 0:
+                    code = 1
+                    try:
+                        model.predict("a")
+                    except ef.UnavailableError as error:
+                        code = 0 if "process" in str(error) else 2
+                    try:
+                        graph.run({{}})
+                    except ef.UnavailableError:
+                        pass
+                    else:
+                        code = 3
+                    if tok.encode("bus").ids[0] != 2: code = 4
+                    if st.encode("the cat").tolist() != wanted: code = 5
+                    model.close()
+                    os._exit(code)
+                _, status = os.waitpid(pid, 0)
+                if status: print("child:", status); os._exit(1)
+            busy = False
+            for one in threads: one.join()
+            print(len(model.predict("a bus")["results"]))
+        """, timeout=300)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "1"), done.stderr)
+
+    def test_ctrl_c_ends_a_long_call(self) -> None:
+        done = python(f"""
+            import os, signal, threading, time
+            import encoderfile_c as ef
+            model = ef.Model({NER!r}, threads=1)
+            texts = ["bus from Bangalore to Mumbai " * 30] * 4000
+            begin = time.process_time()
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                model.predict(texts, {{"extract": True}})
+            except KeyboardInterrupt:
+                print("interrupted", len(model.predict("a bus")["results"]))
+        """, timeout=600)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "interrupted 1"), done.stderr)
+
+    def test_shutdown_while_predicting(self) -> None:
+        for how in ("", "sys.exit(3)", "import _thread; _thread.interrupt_main(); time.sleep(5)"):
+            done = python(f"""
+                import sys, threading, time
+                import encoderfile_c as ef
+                model = ef.Model({NER!r}); v = ef.Model({VECTORS!r})
+                def work():
+                    while True: model.predict([{TEXT!r}] * 50); v.vectors(["a"] * 10)
+                for _ in range(4): threading.Thread(target=work, daemon=True).start()
+                time.sleep(0.3)
+                {how}
+            """)
+            self.assertIn(done.returncode, (0, 1, 3, -2, 130), done.stderr)
+            self.assertNotIn("Fatal", done.stderr)
+
+    def test_import_is_light(self) -> None:
+        done = python(f"""
+            import sys
+            import encoderfile_c as ef
+            m = ef.Model({VECTORS!r}); t = m.vectors(["a"]); t.tolist(); m.predict("a"); m.tokenizer.encode("a").ids
+            print("numpy" in sys.modules, "torch" in sys.modules)
+        """)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "False False"), done.stderr)
+
+    def test_free_threaded_python_is_named(self) -> None:
+        with mock.patch("importlib.import_module", side_effect=ImportError("no module")), \
+                mock.patch("sysconfig.get_config_var", return_value=1), self.assertRaisesRegex(ImportError, "free-threaded"):
+            ef.__getattr__("Model")
+        with mock.patch("importlib.import_module", side_effect=ImportError("no module")), \
+                mock.patch("sysconfig.get_config_var", return_value=0), self.assertRaisesRegex(ImportError, "no module"):
+            ef.__getattr__("Model")
+        with self.assertRaises(AttributeError):
+            ef.nosuchname
+
+
+class Compat(unittest.TestCase):
+    def test_install(self) -> None:
+        done = python(f"""
+            import sys
+            import encoderfile_c.compat.sentence_transformers as compat
+            compat.install(); compat.install()
+            import sentence_transformers
+            from sentence_transformers import SentenceTransformer, CrossEncoder, SparseEncoder, quantize_embeddings, util
+            from sentence_transformers.models import StaticEmbedding
+            from sentence_transformers.util import cos_sim
+            import sentence_transformers.cross_encoder
+            m = SentenceTransformer({VECTORS!r}, device="cpu", cache_folder=None)
+            assert "sentence_transformers" in str(type(m)) and isinstance(m, SentenceTransformer)
+            pool = m.start_multi_process_pool(); assert m.encode_multi_process(["a"], pool).shape == (1, 16)
+            SentenceTransformer.stop_multi_process_pool(pool)
+            compat.uninstall(); assert "sentence_transformers" not in sys.modules
+            sys.modules["sentence_transformers"] = sys
+            try: compat.install()
+            except RuntimeError as error: print("refused")
+        """)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "refused"), done.stderr)
+
+    def test_pickle(self) -> None:
+        import pickle
+
+        model = ef.SentenceTransformer(VECTORS)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.encode("a"), model.encode("a"))
+
+
+if __name__ == "__main__":
+    unittest.main()
