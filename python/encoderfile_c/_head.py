@@ -83,7 +83,7 @@ class SentenceHead:
         self.graph = _core.Graph(folder, **options)
         self.inputs = [one["name"] for one in self.graph.inputs]
         self.modules = [(one["type"].rpartition(".")[2], one["path"]) for one in read_json(folder, "modules.json") or []]
-        self.settings = {path: read_json(folder, path, "config.json") or {} for _, path in self.modules if path}
+        self.settings: dict[str, dict[str, Any]] = {path: read_json(folder, path, "config.json") or {} for _, path in self.modules if path}
         self.weights = {}
         for kind, path in self.modules:
             if kind in ("Dense", "LayerNorm"):
@@ -118,7 +118,7 @@ class SentenceHead:
             first = mask.argmax(1)
             for row, at in zip(mask, first):
                 row[at:at + prompt] = 0
-        x = None
+        x: Any = None
         for kind, path in self.modules:
             if kind == "Pooling":
                 x = np.concatenate([_pool(mode, tokens, mask) for mode in self.modes(path)], axis=1)

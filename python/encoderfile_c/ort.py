@@ -204,7 +204,8 @@ class ORTModel:
 
 
 class ORTModelForFeatureExtraction(ORTModel):
-    output_class, output_fields = BaseModelOutputWithPooling, ("last_hidden_state", "pooler_output")
+    output_class: type[ModelOutput] = BaseModelOutputWithPooling
+    output_fields = ("last_hidden_state", "pooler_output")
 
     def _result(self, arrays: dict[str, Any], return_dict: bool) -> Any:
         self.output_class = BaseModelOutputWithPooling if "pooler_output" in arrays else BaseModelOutput
@@ -247,7 +248,8 @@ class ORTModelForZeroShotImageClassification(ORTModel):
 
 
 class ORTModelForAudioClassification(ORTModel):
-    output_class, output_fields = SequenceClassifierOutput, ("logits",)
+    output_class: type[ModelOutput] = SequenceClassifierOutput
+    output_fields: tuple[str, ...] = ("logits",)
     positional, main_input_name = ("input_values", "attention_mask"), "input_values"
 
 

@@ -154,7 +154,7 @@ class SparseEncoder(BaseEncoder):
         for row in dense[None] if dense.ndim == 1 else dense:
             active = np.nonzero(row)[0]
             order = active[np.argsort(-row[active], kind="stable")][:top_k]
-            found.append([(self.model.tokenizer.id_to_token(int(i)), float(row[i])) for i in order])  # type: ignore[union-attr]
+            found.append([(self.model.tokenizer.id_to_token(int(i)), float(row[i])) for i in order])
         return found[0] if dense.ndim == 1 else found
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 import encoderfile_c as ef
-from encoderfile_c import errors
+from encoderfile_c import _core, errors
 
 ROOT = Path(__file__).resolve().parents[2]
 NER = str(ROOT / "examples" / "bus-ner")
@@ -184,7 +185,7 @@ class Calls(unittest.TestCase):
             if not program.is_file():
                 self.skipTest("no build/encoderfile to make a package of")
             out = os.path.join(made, "ner.encoderfile")
-            ef.build(NER, out, {"base-binary-path": program})
+            _core.build(NER, out, {"base-binary-path": program})
             self.assertEqual(ef.Model(out).predict(TEXT)["results"], self.ner.predict(TEXT)["results"])
             data = Path(out).read_bytes()
             model = ef.Model.from_bytes(data)
@@ -210,7 +211,7 @@ class Tools(unittest.TestCase):
             self.assertIsInstance(ef.quantize(out, None, {"no-report": True}), dict)
             self.assertTrue((out / "model_quantized.onnx").is_file())
             with self.assertRaises(errors.EncoderfileError):
-                ef.build(NER, os.path.join(made, "x"))  # no program is named, and Python is none
+                _core.build(NER, os.path.join(made, "x"))  # no program is named, and Python is none
 
     def test_progress_can_raise_and_cancel(self) -> None:
         def raising(*_: Any) -> None:
@@ -386,6 +387,12 @@ class Hard(unittest.TestCase):
             print("numpy" in sys.modules, "torch" in sys.modules)
         """)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "False False"), done.stderr)
+
+    def test_every_name_is_there(self) -> None:
+        told = set(re.findall(r"import (\w+) as \1$", Path(ef.__file__).read_text(encoding="utf-8"), re.M))
+        self.assertEqual(told, set(ef._NAMES))
+        for name in ef.__all__:
+            self.assertTrue(hasattr(ef, name), name)
 
     def test_free_threaded_python_is_named(self) -> None:
         for free, says in ((1, "free-threaded"), (0, "no module")):
