@@ -378,7 +378,7 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         if args:
             if len(args) > 1 or "candidate_labels" in kwargs:
                 raise ValueError(f"Unable to understand extra arguments {args}")
-            kwargs["candidate_labels"] = args[0]
+            (kwargs["candidate_labels"],) = args
         return super().__call__(inputs, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
