@@ -119,7 +119,7 @@ static void check_case(Str line)
     Item *items = case_items(&one, &n);
     feed_of(&arena, m, &feed);
     Named *made = ARRAY(&arena, Named, feed.n);
-    if (CHECK(feed_make(&arena, m, &feed, items, n, made, &err)))
+    if (CHECK(feed_make(&arena, m, &feed, &(FeedItems){ items, n, NULL }, made, &err)))
         check_tensors(path, &feed, made, value_get(&one, "tensors"));
     else printf("  %s: %s\n", path, err.message);
     model_close(m);
@@ -148,13 +148,13 @@ static void test_fixed(void)
     CHECK(feed.n == 3 && feed.input[0].from == SHAPE_GRAPH && feed.input[0].dim[0] < 0 && feed.input[0].dim[1] < 0);
     Named *made = ARRAY(&arena, Named, feed.n);
     for (int i = 0; i < feed.n; i++) feed.input[i].dim[0] = 2, feed.input[i].dim[1] = 32;
-    CHECK(feed_make(&arena, m, &feed, items, 1, made, &err));
+    CHECK(feed_make(&arena, m, &feed, &(FeedItems){ items, 1, NULL }, made, &err));
     for (int i = 0; i < feed.n; i++) CHECK(made[i].t.dim[0] == 2 && made[i].t.dim[1] == 32);
     CHECK(number_at(&made[0].t, 0) == number_at(&made[0].t, 32)); /* the row again */
-    CHECK(!feed_make(&arena, m, &feed, items, 3, made, &err) && strstr(err.message, "found 3 inputs, wanted at most 2"));
+    CHECK(!feed_make(&arena, m, &feed, &(FeedItems){ items, 3, NULL }, made, &err) && strstr(err.message, "found 3 inputs, wanted at most 2"));
     for (int i = 0; i < feed.n; i++) feed.input[i].dim[0] = -1, feed.input[i].dim[1] = 4;
-    CHECK(!feed_make(&arena, m, &feed, items, 1, made, &err) && strstr(err.message, "tokens, wanted at most 4"));
-    CHECK(!feed_make(&arena, m, &feed, items, 0, made, &err));
+    CHECK(!feed_make(&arena, m, &feed, &(FeedItems){ items, 1, NULL }, made, &err) && strstr(err.message, "tokens, wanted at most 4"));
+    CHECK(!feed_make(&arena, m, &feed, &(FeedItems){ items, 0, NULL }, made, &err));
     model_close(m);
 }
 
@@ -178,7 +178,7 @@ static void test_ranks(void)
     for (size_t i = 0; i < COUNT(rows); i++) {
         feed.input[0].role = rows[i].role, feed.input[0].rank = rows[i].rank;
         err = (Err){ 0 };
-        if (!CHECK(!feed_make(&arena, m, &feed, &item, 1, made, &err) && strstr(err.message, rows[i].words)))
+        if (!CHECK(!feed_make(&arena, m, &feed, &(FeedItems){ &item, 1, NULL }, made, &err) && strstr(err.message, rows[i].words)))
             printf("  %s\n", err.message);
     }
     model_close(m);
