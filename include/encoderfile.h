@@ -239,8 +239,8 @@ typedef struct {
 } ef_array;
 typedef struct ef_arrays ef_arrays; /* a list of named tensors */
 typedef struct ef_graph ef_graph;
-/* An .onnx, a folder with one, a checkpoint (exported in memory) or a package. Of the options count threads, kernels
- * and precision. */
+/* An .onnx, a folder with one, a checkpoint (exported in memory) or a package. Of the options count threads, kernels,
+ * precision, and of a checkpoint task: the head that it gets. */
 ef_graph *ef_graph_open(const char *path, const ef_options *, ef_error *);
 const ef_array *ef_graph_inputs(const ef_graph *, size_t *count);
 const ef_array *ef_graph_outputs(const ef_graph *, size_t *count);

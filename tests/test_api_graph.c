@@ -274,6 +274,20 @@ static void test_precision(void)
     ef_graph_close(g);
 }
 
+static void test_task(void)
+{
+    TEST("a checkpoint for another task");
+    ef_error err = { 0 };
+    ef_options o = { .struct_size = sizeof o, .threads = 1, .task = "feature-extraction" };
+    ef_graph *g = ef_graph_open("tests/golden/export/bert", &o, &err);
+    size_t n = 0;
+    const ef_array *out = g ? ef_graph_outputs(g, &n) : NULL;
+    if (!CHECK(n >= 1 && strcmp(out[0].name, "last_hidden_state") == 0)) printf("  %s\n", err.message);
+    ef_graph_close(g);
+    o.task = "nonsense";
+    CHECK(!ef_graph_open("tests/golden/export/bert", &o, &err) && says(&err, "nonsense"));
+}
+
 /* A graph that the engine does not plan: its input is neither tokens nor what a processor makes. */
 static void test_any_graph(void)
 {
@@ -317,6 +331,7 @@ int main(void)
     ef_graph_close(g);
     test_package();
     test_precision();
+    test_task();
     test_any_graph();
     arena_free(&arena);
     return finish();

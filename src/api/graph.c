@@ -33,7 +33,8 @@ static bool graph_open_named(ef_graph *g, const char *path, const ef_options *op
     if (o.kernels && !kernels_want(o.kernels, err)) return false;
     if (!hub_path(&g->arena, path, HUB_MODEL, &path, err)) return false;
     int n_in, n_out;
-    RunningOpen how = { .threads = o.threads, .precision = str_of(o.precision) };
+    RunningOpen how = { .threads = o.threads, .precision = str_of(o.precision),
+                        .task = str_of(o.task) };
     if (!running_open(path, &how, &g->running, err)) return false;
     const OnnxValue *in = running_inputs(g->running, &n_in), *out = running_outputs(g->running, &n_out);
     g->in = arrays_describe(&g->arena, in, n_in);

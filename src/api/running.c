@@ -8,6 +8,7 @@
 
 #include "api/guard_call.h"
 #include "base/thread.h"
+#include "data/checkpoint.h"
 
 typedef struct RunnerSlot {
     Pool *pool;              /* NULL: one thread */
@@ -30,7 +31,14 @@ struct Running {
 };
 
 /* ---- opening ---- */
-static bool running_find(Running *g, const char *path, Err *err)
+/* Our name of it: what the exporter does not know it refuses. */
+static const char *running_task(Arena *arena, Str name)
+{
+    const Task *task = name.n ? task_find(name) : NULL;
+    return task ? task->name : name.n ? str_dup(arena, name) : NULL;
+}
+
+static bool running_find(Running *g, const char *path, Str task, Err *err)
 {
     ModelSource s = { 0 };
     bool file = str_ends(path_name(path), ".onnx");
@@ -41,7 +49,8 @@ static bool running_find(Running *g, const char *path, Err *err)
     }
     if (!source_path(&g->arena, path, &s)) s.weights = path; /* an .onnx by another name, or an error that says so */
     if (!s.weights) return fail(err, EF_NOT_FOUND, "%s: model.onnx not found", path);
-    if (!onnx_file_open(&g->arena, s.weights, &g->onnx, err)) return false;
+    const char *head = checkpoint_is(s.weights) ? running_task(&g->arena, task) : NULL;
+    if (!onnx_file_open_for(&g->arena, s.weights, head, &g->onnx, err)) return false;
     return graph_from_onnx(&g->arena, &g->onnx.model, &g->graph, err) || within(err, "%s", path);
 }
 
@@ -105,7 +114,7 @@ bool running_open(const char *path, const RunningOpen *how, Running **out, Err *
     g->arena = arena;
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->given_back, NULL);
-    bool ok = running_find(g, path, err);
+    bool ok = running_find(g, path, how->task, err);
     if (ok) {
         const OnnxGraph *file = &g->graph->model->graph;
         g->in = running_values(g, file->in, file->n_in, g->graph->input, g->graph->n_input, &g->n_in);

@@ -9,6 +9,7 @@ typedef struct RunningOpen {
     bool exact;       /* ONNX's own semantics, nothing fused or merged */
     int threads;      /* 0: the CPUs this process may use */
     Str precision;    /* "int8"; empty: the file's own */
+    Str task;         /* of a checkpoint: the head that is built; empty: as config.json says */
 } RunningOpen;
 
 /* path: an .onnx, a folder with one, a checkpoint, or a package. */
