@@ -229,6 +229,7 @@ static void test_resume(bool file)
     const BatchForm *f = &batch_form_arrow;
     CHECK((file ? f->create_file : f->create_stream)(&arena, &m.fields, &(BatchOut){ .put = put, .context = &whole }, &w, &err));
     CHECK(write_rows(&arena, &m, w, 0, 30) && batches_end(w, &err));
+    batches_drop(w);
     for (size_t cut = 0; cut <= whole.n; cut += cut + 40 < whole.n ? 13 : 1) {
         Arena scratch = { 0 };
         Buf out = { .arena = &scratch };

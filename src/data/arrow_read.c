@@ -260,26 +260,29 @@ typedef struct ArrowBody {
     int64_t unpacked;        /* bytes of all buffers that were */
 } ArrowBody;
 
-/* A buffer's length, or -1: it is stored; then its bytes. */
+static bool damaged_buffer(const ArrowBody *b, Err *err)
+{
+    return fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should be",
+                (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
+}
+
+/* A buffer's length, or -1: it is stored; then its bytes. A length that so few bytes cannot have takes no memory. */
 static bool unpack_buffer(ArrowBody *b, Str *buffer, Err *err)
 {
-    enum { HEAD = 8 };
+    enum { HEAD = 8, LZ4_MOST = 255, ZSTD_MOST = 1 << 15, LITTLE = 1 << 10 };
     if (buffer->n < HEAD) return refuse_arrow("found a packed buffer without its length", err);
     const int64_t n = (int64_t)((uint64_t)word_at(buffer->p) | (uint64_t)word_at(buffer->p + 4) << 32);
     const Str packed = { buffer->p + HEAD, buffer->n - HEAD };
     if (n == -1) return *buffer = packed, true;
     if (n < 0 || n > BODY_MOST - b->unpacked)
-        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a packed body of more than 2 GiB: send smaller "
-                    "batches",
-                    (unsigned long long)b->r->messages + 1);
+        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a packed body of more than 2 GiB, wanted smaller "
+                    "batches", (unsigned long long)b->r->messages + 1);
+    if ((uint64_t)n > packed.n * (b->zstd ? ZSTD_MOST : LZ4_MOST) + LITTLE) return damaged_buffer(b, err);
     void *to = arena_try(b->arena, (size_t)n + 1, 1, (size_t)BODY_MOST + 1, err);
     if (!to) return false;
     b->unpacked += n;
     *buffer = (Str){ to, (size_t)n };
-    return (b->zstd ? unpack_zstd : unpack_lz4_frame)(packed, to, (size_t)n) ||
-           fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should "
-                "be",
-                (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
+    return (b->zstd ? unpack_zstd : unpack_lz4_frame)(packed, to, (size_t)n) || damaged_buffer(b, err);
 }
 
 static bool take_buffer(ArrowBody *b, Str *out, Err *err)
