@@ -24,7 +24,7 @@ function files(row, changed, way) {
     let list = [];
     const shelf = el("div", { class: "shelf" });
     const said = el("p", { class: "error small", role: "alert", hidden: true });
-    const input = el("input", { id, type: "file", class: "unseen", accept: way.accept, multiple: row.many, "aria-describedby": id + "-hint",
+    const input = el("input", { id, type: "file", class: "unseen", tabindex: "-1", accept: way.accept, multiple: row.many, "aria-describedby": id + "-hint",
         on: { change: () => take(input.files).then(() => (input.value = "")) } });
     const zone = el("div", { class: "drop" }, shelf,
         el("div", { class: "row drop-row" },

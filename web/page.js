@@ -156,6 +156,7 @@ async function show() {
 function makeFaces() {
     const names = Object.keys(faces).filter((f) => f !== "tokens" || (way.texts && model.paths.includes("/tokenize")));
     if (!names.includes(face)) face = "result";
+    $("face").setAttribute("aria-labelledby", "tab-" + face);
     $("faces").replaceChildren(...names.map((name) => el("button", { role: "tab", type: "button", id: "tab-" + name, "aria-controls": "face",
         "aria-selected": String(name === face), tabindex: name === face ? "0" : "-1" }, faces[name][0])));
 }
@@ -234,7 +235,7 @@ async function start() {
     });
     $("ask").addEventListener("submit", (e) => {
         e.preventDefault();
-        run().then(() => innerWidth < 860 && document.querySelector(".answer").scrollIntoView({ block: "start", behavior: "smooth" }));
+        run().then(() => innerWidth < 860 && document.querySelector(".answer").scrollIntoView({ block: "start" }));
     });
     document.addEventListener("keydown", (e) => {
         if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && !$("view-try").hidden) {

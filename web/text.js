@@ -3,6 +3,7 @@
 import { el, percent, number, count, kindOf, units } from "./dom.js";
 
 const MOST_SHOWN = 200; // rows of a list
+const MOST_MARKED = 1000; // spans of a text: browsers take seconds for tens of thousands
 
 // Bars: [{ label, score, note? }], best first. pick: what a press does.
 export function bars(rows, { pick, form = percent, tint } = {}) {
@@ -34,6 +35,7 @@ export function spans(text, list, { choose } = {}) {
     for (const s of [...list].sort((a, b) => a.start - b.start || b.end - a.end)) {
         const from = at(s.start), to = at(s.end);
         if (from < done || to <= from) continue;
+        if (marks.size === MOST_MARKED) break;
         box.append(text.slice(done, from));
         const mark = el("mark", { class: "span " + kindOf(s.label || ""), "data-score": s.score === undefined ? "" : percent(s.score),
             title: [s.label, s.score === undefined ? "" : percent(s.score)].filter(Boolean).join(" ") },
@@ -63,7 +65,8 @@ export function entities(text, list) {
         el("td", null, el("span", { class: "pill " + kindOf(s.label) }, s.label)),
         el("td", { class: "number" }, s.score === undefined ? "" : percent(s.score)),
         el("td", { class: "number" }, String(s.start)), el("td", { class: "number" }, String(s.end))))));
-    return [box, named.length ? el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table of entities" }, table)
+    return [box, named.length > MOST_MARKED ? el("p", { class: "note small" }, `The first ${count(MOST_MARKED, "entity", "entities")} of ${named.length.toLocaleString("en")} are marked; the JSON has all.`) : null,
+        named.length ? el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table of entities" }, table)
         : el("p", { class: "muted" }, "Nothing was found."),
     named.length > MOST_SHOWN ? el("p", { class: "muted small" }, `The table has the first ${MOST_SHOWN} of ${count(named.length, "entity", "entities")}.`) : null];
 }

@@ -65,11 +65,13 @@ function map(names, points) {
         }));
 }
 
-export function compare(names, vectors) {
-    const table = cosines(vectors);
+const MOST = 60; // rows of the table
+
+export function compare(allNames, all) {
+    const names = allNames.slice(0, MOST), vectors = all.slice(0, MOST), table = cosines(vectors);
     if (vectors.length < 2) return [el("p", null, `One vector of ${vectors[0].length} numbers. Give several to compare them.`),
         el("pre", { tabindex: "0" }, vectors[0].slice(0, 24).map((x) => x.toFixed(4)).join("  ") + (vectors[0].length > 24 ? "  …" : ""))];
-    return [el("h3", null, "How near they are"), el("p", { class: "muted small" }, `Cosines of vectors of ${vectors[0].length} numbers: 1 is the same direction.`),
+    return [all.length > MOST ? el("p", { class: "note small" }, `The first ${MOST} of ${all.length}.`) : null, el("h3", null, "How near they are"), el("p", { class: "muted small" }, `Cosines of vectors of ${vectors[0].length} numbers: 1 is the same direction.`),
         heat(names, table), el("h3", null, "Map"), el("p", { class: "muted small" }, "The two directions in which they differ most."),
         map(names, project(vectors))];
 }

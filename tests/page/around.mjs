@@ -2,7 +2,7 @@
 // around.mjs - what is around the tasks: links, keys, the keyboard, code that runs, /docs, charts, files that are dropped, pasted or taken by
 // the machine, tokens, and refusals.
 import { execFile } from "node:child_process";
-import { mkdtemp, writeFile, copyFile, rm } from "node:fs/promises";
+import { mkdtemp, mkdir, writeFile, copyFile, readdir, readFile, rm } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
@@ -81,7 +81,7 @@ const paste = (page, name, bytes, kind) => page.evaluate(([n, b64, t]) => {
     data.items.add(new File([Uint8Array.from(atob(b64), (c) => c.charCodeAt(0))], n, { type: t }));
     document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
 }, [name, bytes.toString("base64"), kind]);
-const read = async (path) => (await import("node:fs/promises")).readFile(`${root}/${path}`);
+const read = (path) => readFile(`${root}/${path}`);
 
 export const around = [
     on("link", NER, [], async ({ url }) => {
@@ -236,6 +236,35 @@ export const around = [
         await page.unroute("**/predict");
         await close(page);
     }),
+
+    ["hostile names", async () => {
+        const dir = await mkdtemp(tmpdir() + "/page-"), model = dir + "/<img src=x onerror=alert(1)>&'\"";
+        const evil = (label) => (label === "O" ? label : label.slice(0, 2) + `<script>alert("${label}")</script>`);
+        await mkdir(model);
+        for (const f of await readdir(`${root}/${NER}`)) if (/\.(json|safetensors|txt)$/.test(f)) await copyFile(`${root}/${NER}/${f}`, `${model}/${f}`);
+        const config = JSON.parse(await readFile(model + "/config.json", "utf8"));
+        config.id2label = Object.fromEntries(Object.entries(config.id2label).map(([i, l]) => [i, evil(l)]));
+        config.label2id = Object.fromEntries(Object.entries(config.id2label).map(([i, l]) => [l, Number(i)]));
+        await writeFile(model + "/config.json", JSON.stringify(config));
+        await writeFile(model + "/README.md", '---\nwidget:\n- text: "<img src=x onerror=alert(5)> from Pune to Goa"\n---\n');
+        const server = await serve(model);
+        try {
+            const page = await open(server.url);
+            await answered(page);
+            check("the name", (await text(page, "#model"))[0].startsWith("<img src=x"), await text(page, "#model"));
+            check("labels", (await text(page, ".span-label")).some((l) => l.startsWith("<script>")), await text(page, ".span-label"));
+            check("the model card's example", (await page.inputValue("#field-text")) === "<img src=x onerror=alert(5)> from Pune to Goa");
+            check("nothing became markup", (await page.$$("main script, main img:not(.held img), h1 img")).length === 0);
+            await page.click("#tab-code");
+            await page.goto(server.url + "/docs");
+            await page.waitForSelector("#predict[open]");
+            check("nor in /docs", (await page.$$("main script, main img, .who div img")).length === 0);
+            await close(page);
+        } finally {
+            await server.stop();
+            await rm(dir, { recursive: true });
+        }
+    }],
 
     on("tokens", NER, [], async ({ url }) => {
         const page = await open(url);

@@ -56,6 +56,10 @@ async function entities(page) {
     await fill(page, "text", long);
     const whole = await page.$eval("#face .spans", (box) => box.textContent.length);
     check("100 KB as text", whole >= 100000, whole);
+    for (const face of ["tokens", "json", "code", "result"]) {
+        await page.click("#tab-" + face);
+        await page.waitForFunction(() => document.querySelector("#face").childElementCount > 0);
+    }
     await fill(page, "text", "AC sleeper bus from Bangalore to Mumbai tomorrow");
     for (const how of ["none", "max", "average", "first"]) {
         const { request } = await asked(page, "/predict", () => page.selectOption("#field-aggregation", how));
@@ -239,7 +243,14 @@ const others = [
         check("in the reply's order", JSON.stringify(shown) === JSON.stringify(reply.map((r) => request.texts[r.index])), shown);
         check("scores", JSON.stringify(await text(page, "#face .bar-score")) === JSON.stringify(reply.map((r) => r.score.toFixed(3))));
     }],
-    ["sentence_embedding", G + "sentence/mean", [], "/embed", async (page, { reply }) => compare(page, reply)],
+    ["sentence_embedding", G + "sentence/mean", [], "/embed", async (page, { reply }) => {
+        await compare(page, reply);
+        const many = await asked(page, "/embed", async () => {
+            await page.fill("#field-texts", Array.from({ length: 300 }, (_, i) => `Text ${i} <b>`).join("\n"));
+            await page.click("#ask .primary");
+        });
+        check("many texts: the first of them", many.reply.length === 300 && (await page.$$("#face td.heat")).length === 3600);
+    }],
 ];
 
 async function everyFace(page, name, how) {
