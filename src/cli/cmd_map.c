@@ -45,8 +45,8 @@ static const Option options[] = {
     { "batch-rows", 0, "N", "rows of a batch, in tables from an input that has none", TAKES_COUNT, .standard = "4096",
       .least = 1, .most = 1 << 24 },
     { "compression", 0, "CODEC", "of Parquet's pages", TAKES_WORD, .standard = "none", .words = map_codecs },
-    { "checkpoint", 0, "DIR", "results as Parquet files there, each whole or absent; the same command goes on where it was "
-      "cut off. Takes several inputs, and names with *", .against = "output output-format resume" },
+    { "checkpoint", 0, "DIR", "results as Parquet files there, each whole or absent; the same command goes on where it "
+      "was cut off. Takes several inputs, and names with *", .against = "output output-format resume" },
     { "rows-per-part", 0, "N", "rows of such a file", TAKES_COUNT, .standard = "1000000", .least = 1,
       .most = (int64_t)1 << 40, .beside = "checkpoint" },
     { "resume", 0, NULL, "go on behind --output's last whole line or batch, if it is of this input and model",
@@ -391,8 +391,8 @@ static void tell_interrupted(Args *a, const Mapper *m)
     const unsigned long long lines = m->lines + m->resuming.lines + m->out.done;
     a->exit = 128 + SIGINT;
     if (m->parts)
-        log_warn("interrupted: %s has %lld whole parts; the same command goes on behind them", args_value(a, "checkpoint"),
-                 (long long)parts_count(m->parts));
+        log_warn("interrupted: %s has %lld whole parts; the same command goes on behind them",
+                 args_value(a, "checkpoint"), (long long)parts_count(m->parts));
     else if (path)
         log_warn("interrupted: %s has %llu whole lines; the same command with --resume goes on behind "
                  "them", path, lines);
@@ -491,7 +491,8 @@ static bool map_run(Args *a, Err *err)
     const char *to = args_value(a, "output");
     if (args_has(a, "checkpoint") && !parts_inputs(&a->arena, a->text, a->n_text, &path, &n, err)) return false;
     if (a->n_text > 1 && !args_has(a, "checkpoint"))
-        return fail(err, EF_USAGE, "map: found %d files, wanted one, or --checkpoint DIR, which takes several", a->n_text);
+        return fail(err, EF_USAGE, "map: found %d files, wanted one, or --checkpoint DIR, which takes several",
+                    a->n_text);
     if (!args_has(a, "checkpoint") && !file_apart(to ? to : "/dev/stdout", path[0], err)) return false;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
@@ -503,7 +504,7 @@ static bool map_run(Args *a, Err *err)
 
 const Command cmd_map = {
     .name = "map",
-    .summary = "run a stream of records through a model: JSON lines, CSV or Arrow in and out, in order",
+    .summary = "run a stream of records through a model: JSON lines, CSV, Arrow or Parquet in and out, in order",
     .options = options,
     .task_options = true,
     .run = map_run,
@@ -513,6 +514,7 @@ const Command cmd_map = {
                "  ./my.encoderfile map texts.jsonl.gz -o out.jsonl\n"
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
                "  ./my.encoderfile map texts.arrow --column body --keep id -o out.arrow\n"
+               "  ./my.encoderfile map 'texts-*.parquet' --keep id --checkpoint out    # again: goes on\n"
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
                "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
@@ -523,7 +525,7 @@ const Command cmd_map = {
                "likewise, with \"audio\".\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
-               "gzip is unpacked on the way. Arrow: a column text (--column), in a stream or a file; other columns\n"
+               "gzip is unpacked on the way. Arrow and Parquet: a column text (--column), and other columns\n"
                "are not read but for those of --keep. In tables a row that failed has its error and nulls.\n"
                "--resume reads --output first: each line must have its record's id and this task's members,\n"
                "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"

@@ -67,7 +67,8 @@ static bool match_names(Arena *arena, Buf *list, const char *pattern, Err *err)
     const size_t before = list->n;
     DIR *open = opendir(dir);
     for (struct dirent *e; open && (e = readdir(open));)
-        if (fnmatch(last.p, e->d_name, FNM_PERIOD) == 0) add_name(arena, list, here ? NULL : dir, str_dup(arena, str_of(e->d_name)));
+        if (fnmatch(last.p, e->d_name, FNM_PERIOD) == 0)
+            add_name(arena, list, here ? NULL : dir, str_dup(arena, str_of(e->d_name)));
     if (open) closedir(open);
     if (list->n == before) return fail(err, EF_INVALID_INPUT, "%s: found no file that matches", pattern);
     qsort(list->p + before, (list->n - before) / sizeof(char *), sizeof(char *), compare_names);
@@ -221,8 +222,9 @@ static bool same_columns(const MapParts *p, const Value *now, const char *input,
     for (size_t i = 0; i < n; i++) {
         const Str found = now->list.items[i].s, wanted = p->columns.list.items[i].s;
         if (!str_eq(found, wanted))
-            return fail(err, EF_INVALID_INPUT, "%s: found a column %.*s, wanted %.*s as in the parts of %s: one checkpoint "
-                        "has one schema", input, (int)MIN(found.n, 200), found.p, (int)MIN(wanted.n, 200), wanted.p, p->folder);
+            return fail(err, EF_INVALID_INPUT, "%s: found a column %.*s, wanted %.*s as in the parts of %s: one "
+                        "checkpoint has one schema", input, (int)MIN(found.n, 200), found.p, (int)MIN(wanted.n, 200),
+                        wanted.p, p->folder);
     }
     return now->list.n == p->columns.list.n ||
            fail(err, EF_INVALID_INPUT, "%s: found %zu columns to write, wanted %zu as in the parts of %s", input,
@@ -235,18 +237,18 @@ static bool same_key(const MapParts *p, const PartsKey *now, Err *err)
         return fail(err, EF_USAGE, "--checkpoint: %s was begun with another model; take another folder for this one",
                     p->folder);
     if (!str_eq(p->key.options, now->options))
-        return fail(err, EF_USAGE, "--checkpoint: %s was begun with other options; give the same ones, or another folder",
-                    p->folder);
+        return fail(err, EF_USAGE, "--checkpoint: %s was begun with other options; give the same ones, or another "
+                    "folder", p->folder);
     return p->key.rows == now->rows ||
-           fail(err, EF_USAGE, "--checkpoint: %s was begun with --rows-per-part %lld, found %lld; give the same, or another "
-                "folder", p->folder, (long long)p->key.rows, (long long)now->rows);
+           fail(err, EF_USAGE, "--checkpoint: %s was begun with --rows-per-part %lld, found %lld; give the same, or "
+                "another folder", p->folder, (long long)p->key.rows, (long long)now->rows);
 }
 
 static bool same_input(const PartsInput *was, const PartsInput *now, Err *err)
 {
     const bool same = was->size == now->size && was->mtime == now->mtime && strcmp(was->end, now->end) == 0;
-    return same || fail(err, EF_INVALID_INPUT, "--checkpoint: %s has changed since its first part was written (%s); take "
-                        "another folder", now->path, was->size != now->size ? "another size"
+    return same || fail(err, EF_INVALID_INPUT, "--checkpoint: %s has changed since its first part was written (%s); "
+                        "take another folder", now->path, was->size != now->size ? "another size"
                         : strcmp(was->end, now->end) ? "another end" : "another time of change");
 }
 

@@ -17,7 +17,8 @@
 #include "data/json.h"
 
 const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
-                                      [RECORDS_CSV] = "csv", "arrow", "parquet", NULL }; /* and the names of batch_forms */
+                                      [RECORDS_CSV] = "csv",
+                                      "arrow", "parquet", NULL }; /* the names of batch_forms that are read */
 enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more of them is no record */
 
 static void find_form(Records *s, const char *path, const char *name)

@@ -31,7 +31,8 @@ const BatchForm batch_form_csv = {
 };
 const BatchForm batch_form_npy = { .name = "npy", .endings = { ".npy" }, .create_file = npy_create };
 
-const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_parquet, &batch_form_csv, &batch_form_npy, NULL };
+const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_parquet, &batch_form_csv, &batch_form_npy,
+                                         NULL };
 
 const BatchForm *batch_form_named(Str name)
 {

@@ -214,7 +214,8 @@ bool parquet_chunk_levels(ParquetChunk *c, bool *more, Err *err)
         if (!chunk_page(c, err)) return false;
     const size_t n = MIN(c->left, PARQUET_LEVELS);
     *more = n > 0;
-    if (!level_block(&c->repeated, c->leaf->repeated, c->rep, n) || !level_block(&c->defined, c->leaf->defined, c->def, n))
+    if (!level_block(&c->repeated, c->leaf->repeated, c->rep, n) ||
+        !level_block(&c->defined, c->leaf->defined, c->def, n))
         return chunk_damaged("fewer levels than a page should have, or too high ones", err);
     c->left -= (uint32_t)n;
     c->levels = n;
@@ -254,7 +255,8 @@ static void chunk_column(Thrift *t, const ThriftField *item, ChunkMeta *m)
     }
 }
 
-bool parquet_chunk_open(ParquetChunk *c, const ParquetNode *leaf, Str file, Thrift *t, const ThriftField *item, Err *err)
+bool parquet_chunk_open(ParquetChunk *c, const ParquetNode *leaf, Str file, Thrift *t, const ThriftField *item,
+                        Err *err)
 {
     ChunkMeta m;
     chunk_column(t, item, &m);

@@ -129,7 +129,8 @@ static bool leaf_within(const ParquetReader *r, const ParquetLeaf *l, Err *err)
 }
 
 /* ---- what is wanted ---- */
-static void reader_leaf(ParquetReader *r, const ParquetColumn *column, const ParquetPart *part, ParquetSlot **path, int n)
+static void reader_leaf(ParquetReader *r, const ParquetColumn *column, const ParquetPart *part, ParquetSlot **path,
+                        int n)
 {
     ParquetLeaf *l = r->leaf[part->leaf->leaf] = NEW(r->arena, ParquetLeaf);
     l->node = part->leaf, l->column = column, l->n = n, l->list = -1;
@@ -141,7 +142,8 @@ static void reader_leaf(ParquetReader *r, const ParquetColumn *column, const Par
     }
 }
 
-static void reader_slot(ParquetReader *r, const ParquetColumn *column, const ParquetPart *part, ParquetSlot **path, int n)
+static void reader_slot(ParquetReader *r, const ParquetColumn *column, const ParquetPart *part, ParquetSlot **path,
+                        int n)
 {
     ParquetSlot *s = path[n - 1];
     s->part = part;
@@ -247,7 +249,7 @@ static bool slot_column(Arena *arena, ParquetSlot *s, ArrowColumn *a, Err *err)
         const int64_t wanted = s->part->item ? s->items : s->length;
         if (!slot_column(arena, &s->child[i], &a->child[i], err)) return false;
         if (a->child[i].length != wanted)
-            return fail(err, EF_INVALID_INPUT, "found members of one struct or list that are not as many as each other");
+            return fail(err, EF_INVALID_INPUT, "found members of one struct or list that are not as many");
     }
     return true;
 }
@@ -258,8 +260,8 @@ static bool reader_columns(ParquetReader *r, Thrift *t, const ThriftField *list,
     ThriftField item;
     const uint32_t n = thrift_list(t, list, &item);
     if (n != (uint32_t)r->schema.leaves && !t->broken)
-        return fail(err, EF_INVALID_INPUT, "Parquet: row group %d: found %u columns, wanted %d as in the schema", r->group,
-                    n, r->schema.leaves);
+        return fail(err, EF_INVALID_INPUT, "Parquet: row group %d: found %u columns, wanted %d as in the schema",
+                    r->group, n, r->schema.leaves);
     for (uint32_t i = 0; i < n && !t->broken; i++) {
         ParquetLeaf *l = r->leaf[i];
         if (l) l->chunk.forget = r->base.forget;
@@ -295,7 +297,8 @@ static bool reader_group_end(ParquetReader *r, Err *err)
         ParquetLeaf *l = r->leaf[i];
         bool more = true;
         if (!l) continue;
-        if (l->chunk.level == l->chunk.levels && !parquet_chunk_levels(&l->chunk, &more, err)) return leaf_within(r, l, err);
+        if (l->chunk.level == l->chunk.levels && !parquet_chunk_levels(&l->chunk, &more, err))
+            return leaf_within(r, l, err);
         if (!more) continue;
         fail(err, EF_INVALID_INPUT, "found more rows than the row group has");
         return leaf_within(r, l, err);
@@ -312,9 +315,10 @@ static size_t leaf_bytes(const ParquetLeaf *l)
 /* Few rows at first: they may be large. */
 static bool reader_rows(ParquetReader *r, int64_t *rows, Err *err)
 {
+    const int64_t most = MIN(BATCH_ROWS, r->rows_left);
     size_t bytes = 0;
-    for (int64_t step = 1; *rows < MIN(BATCH_ROWS, r->rows_left) && bytes < BATCH_BYTES; step = MIN(2 * step, STEP_ROWS)) {
-        const int64_t n = MIN(step, MIN(BATCH_ROWS, r->rows_left) - *rows);
+    for (int64_t step = 1; *rows < most && bytes < BATCH_BYTES; step = MIN(2 * step, STEP_ROWS)) {
+        const int64_t n = MIN(step, most - *rows);
         bytes = 0;
         for (int i = 0; i < r->schema.leaves; i++) {
             ParquetLeaf *l = r->leaf[i];
@@ -396,6 +400,11 @@ static void footer_groups(ParquetReader *r, Thrift *t, const ThriftField *f)
     for (uint32_t i = 0; i < n && !t->broken; i++) thrift_skip(t, &item);
 }
 
+static bool parquet_encrypted(Err *err)
+{
+    return fail(err, EF_UNSUPPORTED, "Parquet: found an encrypted file, which is not read");
+}
+
 static bool parquet_footer(ParquetReader *r, Str footer, Err *err)
 {
     Thrift t = thrift_over(footer);
@@ -407,9 +416,9 @@ static bool parquet_footer(ParquetReader *r, Str footer, Err *err)
         else if (f.id == 4) footer_groups(r, &t, &f);
         else if (f.id != 2) thrift_skip(&t, &f);
     }
-    if (t.broken || !r->schema.column) return fail(err, EF_INVALID_INPUT, "Parquet: found a footer that makes no sense");
-    if (encrypted) return fail(err, EF_UNSUPPORTED, "Parquet: found an encrypted file, which is not read");
-    return true;
+    if (t.broken || !r->schema.column)
+        return fail(err, EF_INVALID_INPUT, "Parquet: found a footer that makes no sense");
+    return !encrypted || parquet_encrypted(err);
 }
 
 bool parquet_open_file(Arena *arena, Str file, BatchReader **out, Err *err)
@@ -420,12 +429,13 @@ bool parquet_open_file(Arena *arena, Str file, BatchReader **out, Err *err)
                           .arena = arena, .file = file };
     *out = &r->base;
     r->base.fields = &r->schema.fields;
-    if (str_starts(file, "PARE")) return fail(err, EF_UNSUPPORTED, "Parquet: found an encrypted file, which is not read");
+    if (str_starts(file, "PARE")) return parquet_encrypted(err);
     if (file.n < HEAD + TAIL || !str_starts(file, "PAR1") || !str_ends(file, "PAR1"))
         return fail(err, EF_INVALID_INPUT, "Parquet: found a file without its end, wanted PAR1 there: it was not "
                     "written whole");
     const size_t n = le32((const uint8_t *)file.p + file.n - TAIL);
-    if (n > file.n - HEAD - TAIL) return fail(err, EF_INVALID_INPUT, "Parquet: found a footer that is larger than the file");
+    if (n > file.n - HEAD - TAIL)
+        return fail(err, EF_INVALID_INPUT, "Parquet: found a footer that is larger than the file");
     if (!parquet_footer(r, (Str){ file.p + file.n - TAIL - n, n }, err)) return false;
     r->slot = ARRAY(arena, ParquetSlot *, r->schema.fields.n);
     r->leaf = ARRAY(arena, ParquetLeaf *, r->schema.leaves);

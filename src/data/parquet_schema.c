@@ -177,6 +177,7 @@ static bool schema_values(const ParquetNode *node, ArrowField *f)
 {
     enum { HALF, SINGLE, DOUBLE };
     const ParquetMeaning means = node->logical.means;
+    bool text;
     switch (node->type) {
     case PARQUET_BOOLEAN: return schema_set(f, ARROW_BOOL, 0, 0, 0);
     case PARQUET_INT32: case PARQUET_INT64: return schema_integer(node, f);
@@ -184,8 +185,8 @@ static bool schema_values(const ParquetNode *node, ArrowField *f)
     case PARQUET_DOUBLE: return schema_set(f, ARROW_FLOAT, DOUBLE, 0, 0);
     case PARQUET_BYTES:
         if (means == MEANS_DECIMAL) return schema_decimal(node, f);
-        return schema_set(f, means == MEANS_STRING || means == MEANS_ENUM || means == MEANS_JSON ? ARROW_UTF8
-                                                                                                : ARROW_BINARY, 0, 0, 0);
+        text = means == MEANS_STRING || means == MEANS_ENUM || means == MEANS_JSON;
+        return schema_set(f, text ? ARROW_UTF8 : ARROW_BINARY, 0, 0, 0);
     default:
         if (means == MEANS_DECIMAL) return schema_decimal(node, f);
         if (means == MEANS_FLOAT16 && node->width == 2) return schema_set(f, ARROW_FLOAT, HALF, 0, 0);
@@ -228,7 +229,7 @@ static bool schema_struct(ParquetShape *s, const ParquetNode *node, ParquetPart 
 static bool schema_leaf(ParquetShape *s, const ParquetNode *node, ParquetPart *p)
 {
     p->leaf = node;
-    if (node->type == PARQUET_INT96) return schema_refuse_column(s, "timestamps of INT96, which no writer makes any more");
+    if (node->type == PARQUET_INT96) return schema_refuse_column(s, "timestamps of INT96");
     return schema_values(node, p->field) || schema_refuse_column(s, "a type whose numbers make no sense");
 }
 
@@ -276,7 +277,8 @@ static bool schema_part(ParquetShape *s, const ParquetNode *node, ParquetPart *p
     }
     if (node->type != PARQUET_GROUP) return schema_leaf(s, node, p);
     if (node->logical.means == MEANS_MAP && pairs) return schema_map(s, inner, p);
-    if ((node->logical.means == MEANS_LIST || node->logical.means == MEANS_MAP) && inner) return schema_list(s, inner, p);
+    if (inner && (node->logical.means == MEANS_LIST || node->logical.means == MEANS_MAP))
+        return schema_list(s, inner, p);
     return schema_struct(s, node, p);
 }
 

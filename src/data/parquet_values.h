@@ -47,8 +47,8 @@ typedef struct ParquetValues {
 } ParquetValues;
 
 /* The values of a page; dictionary NULL: there is none. `last` is reused. */
-bool parquet_values_open(ParquetValues *, const ParquetNode *, int64_t encoding, Str bytes, const ParquetRaw *dictionary,
-                         Err *);
+bool parquet_values_open(ParquetValues *, const ParquetNode *, int64_t encoding, Str bytes,
+                         const ParquetRaw *dictionary, Err *);
 /* Appends the next n to `to`; false: they are not there, or not what they should be. */
 bool parquet_values_take(ParquetValues *, ParquetRaw *to, size_t n, Err *);
 void parquet_raw_begin(ParquetRaw *, const ParquetNode *); /* empty; memory stays */
