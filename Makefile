@@ -181,7 +181,7 @@ install: all man shared
 
 # The extension of the Python package, for this machine: then PYTHONPATH=python works.
 python:
-	python3 python/build.py --cc '$(CC)'
+	python3 python/build.py --cc '$(CC)' --libs '$(filter-out -lnghttp2 -lssl -lcrypto,$(LIBS))'
 
 clean:
 	rm -rf build

@@ -42,7 +42,7 @@ def make_library(compiler: str) -> Path:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", help="from `make PARTS=library`, which is run first where this is not given")
-    parser.add_argument("--libs", default="-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm",
+    parser.add_argument("--libs", default="-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lzstd -lz -lm",
                         help="what it needs")
     parser.add_argument("--cc", default=os.environ.get("CC", "gcc"))
     parser.add_argument("--cflags", default=os.environ.get("CFLAGS", "-O2 -g"))
