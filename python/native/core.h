@@ -2,7 +2,8 @@
  * core.h - the extension module encoderfile_c._core: the objects of encoderfile.h as Python types. The stable ABI of
  * Python 3.11 (abi3), so one file serves every later version. Every call that may take long releases the GIL.
  *
- * Names that the files share begin with py_, since the library beside them has many of the others. A reference that a function returns is the caller's; NULL or false means that a Python exception is set. */
+ * Names that the files share begin with py_, since the library beside them has many of the others. A reference that a
+ * function returns is the caller's; NULL or false means that a Python exception is set. */
 #ifndef PYTHON_CORE_H
 #define PYTHON_CORE_H
 #define PY_SSIZE_T_CLEAN

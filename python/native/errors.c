@@ -38,7 +38,8 @@ static const char *error_name(const ef_error *err)
 void *py_raise_error(State *state, const ef_error *err)
 {
     const char *name = error_name(err);
-    PyObject *class = state->classes ? PyDict_GetItemString(state->classes, name) : NULL; /* borrowed; NULL: shutting down */
+    PyObject *class = state->classes ? PyDict_GetItemString(state->classes, name)
+                                     : NULL; /* borrowed; NULL: shutting down */
     if (!class) class = PyExc_RuntimeError;
     PyObject *text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
     PyObject *code = PyUnicode_FromString(name);

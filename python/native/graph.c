@@ -11,7 +11,8 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     ef_graph *graph;
     ef_error err;
     Progress p;
-    if (keep && PyArg_ParseTuple(args, "O&:Graph", PyUnicode_FSConverter, &path) && py_options_take(kwargs, keep, &options, &progress)) {
+    if (keep && PyArg_ParseTuple(args, "O&:Graph", PyUnicode_FSConverter, &path) &&
+        py_options_take(kwargs, keep, &options, &progress)) {
         const char *text = PyBytes_AsString(path);
         py_progress_begin(&p, progress);
         Py_BEGIN_ALLOW_THREADS
@@ -42,7 +43,9 @@ static PyObject *describe_one(const ef_array *a)
         PyObject *dim = describe_dim(a, i);
         if (!dim || PyList_SetItem(shape, i, dim) != 0) Py_CLEAR(shape);
     }
-    return shape ? Py_BuildValue("{s:s,s:s,s:N}", "name", a->name, "dtype", py_tensor_dtype(a->type), "shape", shape) : NULL;
+    return shape ? Py_BuildValue("{s:s,s:s,s:N}", "name", a->name, "dtype",
+                                 py_tensor_dtype(a->type), "shape", shape)
+                 : NULL;
 }
 
 typedef const ef_array *Describe(const ef_graph *, size_t *count);
@@ -94,7 +97,8 @@ static bool feed_inputs(Feed *f, PyObject *feeds)
     if (!f->array || !f->dim) return PyErr_NoMemory(), false;
     while (PyDict_Next(copy, &at, &key, &value)) {
         const char *name = feed_name(key, "the name of an input");
-        if (!name || !py_tensor_view(value, name, f->keep, &f->array[f->count], f->dim[f->count])) return false;
+        if (!name || !py_tensor_view(value, name, f->keep, &f->array[f->count], f->dim[f->count]))
+            return false;
         f->count++;
     }
     return true;
@@ -103,7 +107,9 @@ static bool feed_inputs(Feed *f, PyObject *feeds)
 static bool feed_outputs(Feed *f, PyObject *names)
 {
     if (!names || names == Py_None) return true;
-    if (PyUnicode_Check(names)) return PyErr_SetString(PyExc_TypeError, "outputs: found a str, wanted a list of str"), false;
+    if (PyUnicode_Check(names))
+        return PyErr_SetString(PyExc_TypeError, "outputs: found a str, wanted a list of str"),
+               false;
     PyObject *tuple = PySequence_Tuple(names);
     if (!tuple || PyList_Append(f->keep, tuple) != 0) return Py_XDECREF(tuple), false;
     Py_DECREF(tuple);
@@ -111,7 +117,9 @@ static bool feed_outputs(Feed *f, PyObject *names)
     f->output = PyMem_Calloc(f->outputs + 1, sizeof *f->output);
     if (!f->output) return PyErr_NoMemory(), false;
     for (size_t i = 0; i < f->outputs; i++)
-        if (!(f->output[i] = feed_name(PyTuple_GetItem(tuple, (Py_ssize_t)i), "the name of an output"))) return false;
+        if (!(f->output[i] =
+                  feed_name(PyTuple_GetItem(tuple, (Py_ssize_t)i), "the name of an output")))
+            return false;
     return true;
 }
 
@@ -150,24 +158,29 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyMethodDef graph_methods[] = {
     { "run", (PyCFunction)(void (*)(void))graph_run, METH_VARARGS | METH_KEYWORDS,
       "run($self, feeds, outputs=None)\n--\n\nname -> Tensor, of all outputs or of those named." },
-    { "close", py_handle_close, METH_NOARGS, "close($self)\n--\n\nReleases it; calls that run now end first." },
+    { "close", py_handle_close, METH_NOARGS,
+      "close($self)\n--\n\nReleases it; calls that run now end first." },
     { "__enter__", py_handle_self, METH_NOARGS, NULL },
     { "__exit__", py_handle_exit, METH_VARARGS, NULL },
     { NULL }
 };
 static Describe *const describe_inputs = ef_graph_inputs, *const describe_outputs = ef_graph_outputs;
 static PyGetSetDef graph_fields[] = {
-    { "inputs", graph_describe, NULL, "a list of {name, dtype, shape}; a dimension that is any is its name or None", (void *)&describe_inputs },
+    { "inputs", graph_describe, NULL,
+      "a list of {name, dtype, shape}; a dimension that is any is its name or None",
+      (void *)&describe_inputs },
     { "outputs", graph_describe, NULL, "the same of the outputs", (void *)&describe_outputs },
     { "closed", py_handle_is_closed, NULL, "close was called", NULL },
     { NULL }
 };
 static PyType_Slot graph_slots[] = {
-    { Py_tp_doc, "Graph(path, *, threads=0, kernels=None, precision=None, progress=None)\n--\n\nA graph alone: tensors in, tensors out." },
+    { Py_tp_doc, "Graph(path, *, threads=0, kernels=None, precision=None, progress=None)\n--\n\nA "
+                 "graph alone: tensors in, tensors out." },
     { Py_tp_new, graph_new },
     { Py_tp_dealloc, py_handle_dealloc },
     { Py_tp_methods, graph_methods },
     { Py_tp_getset, graph_fields },
     { 0, NULL }
 };
-PyType_Spec py_graph_spec = { "encoderfile_c._core.Graph", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, graph_slots };
+PyType_Spec py_graph_spec = { "encoderfile_c._core.Graph", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT,
+                              graph_slots };

@@ -19,7 +19,9 @@ PyObject *py_handle_new(PyTypeObject *type, const char *what, void *native, void
 
 void *py_handle_enter(Handle *self)
 {
-    if (!self->native) return py_raise_code(py_state_of((PyObject *)self), EF_INVALID_INPUT, "the %s is closed", self->what);
+    if (!self->native)
+        return py_raise_code(py_state_of((PyObject *)self), EF_INVALID_INPUT, "the %s is closed",
+                             self->what);
     if (self->owner && !py_handle_enter(self->owner)) return NULL;
     self->users++;
     return self->native;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inputs.c - Python objects as ef_input, without a copy of their bytes. Everything that the inputs point into is held by
- * a tuple or a list of references, since other threads may change a caller's lists while the GIL is released. */
+ * inputs.c - Python objects as ef_input, without a copy of their bytes. Everything that the inputs point into is held
+ * by a tuple or a list of references, since other threads may change a caller's lists while the GIL is released. */
 #include "core.h"
 
 typedef struct Take {
@@ -11,7 +11,8 @@ typedef struct Take {
 
 static bool take_wrong(const Take *t, PyObject *found, const char *wanted)
 {
-    PyErr_Format(PyExc_TypeError, "input %zu: found %R, wanted %s", t->index, (PyObject *)Py_TYPE(found), wanted);
+    PyErr_Format(PyExc_TypeError, "input %zu: found %R, wanted %s", t->index,
+                 (PyObject *)Py_TYPE(found), wanted);
     return false;
 }
 
@@ -43,7 +44,8 @@ static bool take_pair(const Take *t, PyObject *first, PyObject *second, ef_input
 /* A list or tuple as a tuple that is held. */
 static PyObject *take_tuple(Take *t, PyObject *object, const char *wanted)
 {
-    if (PyUnicode_Check(object) || PyDict_Check(object) || !PySequence_Check(object)) return take_wrong(t, object, wanted), NULL;
+    if (PyUnicode_Check(object) || PyDict_Check(object) || !PySequence_Check(object))
+        return take_wrong(t, object, wanted), NULL;
     PyObject *tuple = PySequence_Tuple(object);
     if (!tuple || PyList_Append(t->inputs->keep, tuple) != 0) return Py_XDECREF(tuple), NULL;
     Py_DECREF(tuple);
@@ -72,7 +74,8 @@ static bool take_box(Take *t, PyObject *object, ef_box *box)
     PyObject *tuple = take_tuple(t, object, "a box of four int: left, top, right, bottom");
     if (!tuple) return false;
     if (PyTuple_Size(tuple) != 4) {
-        PyErr_Format(PyExc_ValueError, "input %zu: found a box of %zd numbers, wanted 4", t->index, PyTuple_Size(tuple));
+        PyErr_Format(PyExc_ValueError, "input %zu: found a box of %zd numbers, wanted 4", t->index,
+                     PyTuple_Size(tuple));
         return false;
     }
     for (int i = 0; i < 4; i++) {
@@ -81,7 +84,8 @@ static bool take_box(Take *t, PyObject *object, ef_box *box)
         Py_XDECREF(whole);
         if (PyErr_Occurred()) return false;
         if (value < INT32_MIN || value > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "input %zu: found %ld in a box, wanted 0 to 1000", t->index, value);
+            PyErr_Format(PyExc_ValueError, "input %zu: found %ld in a box, wanted 0 to 1000",
+                         t->index, value);
             return false;
         }
         *side[i] = (int32_t)value;
@@ -139,8 +143,12 @@ static bool take_picture(Take *t, PyObject *object, Picture *out)
     if (!fits) return take_shape_wrong(t, &view, wanted);
     ef_pixels *pixels = take_memory(t, 1, sizeof *pixels);
     if (!pixels) return false;
-    *pixels = (ef_pixels){ .struct_size = sizeof *pixels, .data = view.data, .width = (int)dim[1], .height = (int)dim[0],
-                           .channels = (int)channels, .stride = (size_t)(dim[1] * channels) };
+    *pixels = (ef_pixels){ .struct_size = sizeof *pixels,
+                           .data = view.data,
+                           .width = (int)dim[1],
+                           .height = (int)dim[0],
+                           .channels = (int)channels,
+                           .stride = (size_t)(dim[1] * channels) };
     *out = (Picture){ .pixels = pixels };
     return true;
 }
@@ -170,8 +178,11 @@ static bool take_sound(Take *t, PyObject *object, ef_input *in)
     if (!mono && (dim[0] < 1 || dim[0] > 64)) return take_shape_wrong(t, &view, wanted);
     ef_samples *samples = take_memory(t, 1, sizeof *samples);
     if (!samples) return false;
-    *samples = (ef_samples){ .struct_size = sizeof *samples, .data = view.data, .count = (size_t)dim[mono ? 0 : 1],
-                             .channels = mono ? 1 : (int)dim[0], .rate = rate };
+    *samples = (ef_samples){ .struct_size = sizeof *samples,
+                             .data = view.data,
+                             .count = (size_t)dim[mono ? 0 : 1],
+                             .channels = mono ? 1 : (int)dim[0],
+                             .rate = rate };
     in->data2 = samples;
     in->size2 = 1;
     return true;
@@ -181,7 +192,8 @@ static bool take_sound(Take *t, PyObject *object, ef_input *in)
 
 static bool take_page(Take *t, PyObject *words, PyObject *image, ef_input *in)
 {
-    PyObject *boxes = PyDict_GetItemString(t->item, "boxes"), *question = PyDict_GetItemString(t->item, "question");
+    PyObject *boxes = PyDict_GetItemString(t->item, "boxes"),
+             *question = PyDict_GetItemString(t->item, "question");
     ef_page *page = take_memory(t, 1, sizeof *page);
     size_t count = 0, size;
     const void *data = NULL;
@@ -192,7 +204,8 @@ static bool take_page(Take *t, PyObject *words, PyObject *image, ef_input *in)
     page->words = data;
     if (boxes && !take_boxes(t, boxes, &page->boxes, &count)) return false;
     if (words && count != page->count) {
-        PyErr_Format(PyExc_ValueError, "input %zu: found %zu boxes, wanted %zu: one for each word", t->index, count, page->count);
+        PyErr_Format(PyExc_ValueError, "input %zu: found %zu boxes, wanted %zu: one for each word",
+                     t->index, count, page->count);
         return false;
     }
     if (question && !take_text(t, question, &data, &size)) return false;
@@ -226,7 +239,8 @@ static bool take_dict_words(Take *t, PyObject *words, ef_input *in)
     PyObject *second = PyDict_GetItemString(t->item, "words_pair");
     if (PyDict_GetItemString(t->item, "boxes")) return take_page(t, words, NULL, in);
     in->kind = EF_WORDS;
-    return take_words(t, words, &in->data, &in->size) && (!second || take_words(t, second, &in->data2, &in->size2));
+    return take_words(t, words, &in->data, &in->size) &&
+           (!second || take_words(t, second, &in->data2, &in->size2));
 }
 
 static bool take_dict_choices(Take *t, PyObject *choices, ef_input *in)
@@ -281,7 +295,10 @@ static bool take_dict(Take *t, ef_input *in)
     const struct DictRow *row = dict_rows;
     while (row < dict_rows + DICT_ROWS && !PyDict_GetItemString(t->item, row->key)) row++;
     if (row == dict_rows + DICT_ROWS) {
-        PyErr_Format(PyExc_ValueError, "input %zu: found a dict without \"text\", \"question\", \"words\", \"image\", \"audio\" or \"choices\"", t->index);
+        PyErr_Format(PyExc_ValueError,
+                     "input %zu: found a dict without \"text\", \"question\", \"words\", "
+                     "\"image\", \"audio\" or \"choices\"",
+                     t->index);
         return false;
     }
     /* A copy holds the values: the caller may change the dict meanwhile. */
@@ -291,7 +308,8 @@ static bool take_dict(Take *t, ef_input *in)
     t->item = copy;
     while (PyDict_Next(copy, &at, &key, &value))
         if (!row_has(row, key)) {
-            PyErr_Format(PyExc_ValueError, "input %zu: found the key %R beside \"%s\"", t->index, key, row->key);
+            PyErr_Format(PyExc_ValueError, "input %zu: found the key %R beside \"%s\"", t->index,
+                         key, row->key);
             return false;
         }
     return row->take(t, PyDict_GetItemString(copy, row->key), in);
@@ -305,8 +323,10 @@ static bool take_one(Take *t, ef_input *in)
     if (PyTuple_Check(t->item) || PyList_Check(t->item)) {
         PyObject *tuple = take_tuple(t, t->item, "a pair");
         if (!tuple) return false;
-        if (PyTuple_Size(tuple) == 2) return take_pair(t, PyTuple_GetItem(tuple, 0), PyTuple_GetItem(tuple, 1), in);
-        PyErr_Format(PyExc_ValueError, "input %zu: found a tuple of %zd, wanted a pair of str", t->index, PyTuple_Size(tuple));
+        if (PyTuple_Size(tuple) == 2)
+            return take_pair(t, PyTuple_GetItem(tuple, 0), PyTuple_GetItem(tuple, 1), in);
+        PyErr_Format(PyExc_ValueError, "input %zu: found a tuple of %zd, wanted a pair of str",
+                     t->index, PyTuple_Size(tuple));
         return false;
     }
     return take_wrong(t, t->item, "a str, a pair of str or a dict");
@@ -316,7 +336,9 @@ bool py_inputs_take(State *state, PyObject *object, Inputs *inputs)
 {
     (void)state;
     bool list = PyList_Check(object);
-    *inputs = (Inputs){ .single = !list, .keep = PyList_New(0), .items = list ? PyList_AsTuple(object) : PyTuple_Pack(1, object) };
+    *inputs = (Inputs){ .single = !list,
+                        .keep = PyList_New(0),
+                        .items = list ? PyList_AsTuple(object) : PyTuple_Pack(1, object) };
     if (!inputs->keep || !inputs->items) return py_inputs_free(inputs), false;
     inputs->count = (size_t)PyTuple_Size(inputs->items);
     inputs->in = PyMem_Malloc((inputs->count + 1) * sizeof *inputs->in);

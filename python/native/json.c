@@ -17,7 +17,8 @@ bool py_json_text(State *state, PyObject *value, const char *what, PyObject **he
     *text = NULL;
     if (!value || value == Py_None) return true;
     if (!PyDict_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a dict or None", what, (PyObject *)Py_TYPE(value));
+        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a dict or None", what,
+                     (PyObject *)Py_TYPE(value));
         return false;
     }
     if (PyDict_Size(value) == 0) return true;

@@ -12,7 +12,8 @@ static bool option_text(PyObject *keep, PyObject *object, const char *name, cons
     if (!object || object == Py_None) return true;
     if (!PyUnicode_FSConverter(object, &bytes)) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false; /* a NUL inside of it */
-        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str or a path", name, (PyObject *)Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str or a path", name,
+                     (PyObject *)Py_TYPE(object));
         return false;
     }
     *out = PyBytes_AsString(bytes);
@@ -30,13 +31,17 @@ static bool option_normalize(PyObject *object, int *out)
 
 bool py_options_take(PyObject *kwargs, PyObject *keep, ef_options *o, PyObject **progress)
 {
-    static char *names[] = { "threads", "replicas", "kernels", "task", "tokenizer", "processor", "pooling", "ocr",
+    static char *names[] = { "threads",   "replicas",  "kernels",  "task",
+                             "tokenizer", "processor", "pooling",  "ocr",
                              "precision", "normalize", "progress", NULL };
     PyObject *text[7] = { NULL }, *normalize = NULL, *none = PyTuple_New(0);
     *o = (ef_options){ .struct_size = sizeof *o };
-    const char **out[] = { &o->kernels, &o->task, &o->tokenizer, &o->processor, &o->pooling, &o->ocr, &o->precision };
-    bool ok = none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$iiOOOOOOOOO", names, &o->threads, &o->replicas, &text[0], &text[1],
-                                                  &text[2], &text[3], &text[4], &text[5], &text[6], &normalize, progress);
+    const char **out[] = { &o->kernels, &o->task, &o->tokenizer, &o->processor,
+                           &o->pooling, &o->ocr,  &o->precision };
+    bool ok =
+        none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$iiOOOOOOOOO", names, &o->threads,
+                                            &o->replicas, &text[0], &text[1], &text[2], &text[3],
+                                            &text[4], &text[5], &text[6], &normalize, progress);
     Py_XDECREF(none);
     for (int i = 0; ok && i < 7; i++) ok = option_text(keep, text[i], names[i + 2], out[i]);
     return ok && option_normalize(normalize, &o->normalize);
@@ -72,7 +77,8 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     Opening how = { 0 };
     PyObject *path, *keep = PyList_New(0), *self = NULL;
-    if (keep && PyArg_ParseTuple(args, "O:Model", &path) && py_options_take(kwargs, keep, &how.options, &how.progress) &&
+    if (keep && PyArg_ParseTuple(args, "O:Model", &path) &&
+        py_options_take(kwargs, keep, &how.options, &how.progress) &&
         option_text(keep, path, "path", &how.path)) {
         if (how.path) self = model_make(type, &how, keep);
         else PyErr_SetString(PyExc_TypeError, "path: found None, wanted a str or a path");
@@ -86,7 +92,8 @@ static PyObject *model_from_bytes(PyObject *class, PyObject *args, PyObject *kwa
     Opening how = { .memory = true };
     int64_t dim[64];
     PyObject *data, *keep = PyList_New(0), *self = NULL;
-    if (keep && PyArg_ParseTuple(args, "O:from_bytes", &data) && py_options_take(kwargs, keep, &how.options, &how.progress) &&
+    if (keep && PyArg_ParseTuple(args, "O:from_bytes", &data) &&
+        py_options_take(kwargs, keep, &how.options, &how.progress) &&
         py_tensor_view(data, "data", keep, &how.bytes, dim))
         self = model_make((PyTypeObject *)class, &how, keep);
     Py_XDECREF(keep);
@@ -176,7 +183,8 @@ static int64_t vector_width(const ef_tensor *t)
 
 static PyObject *answer_vectors(State *state, const Call *c, const ef_reply *reply)
 {
-    int64_t width = c->inputs.count ? vector_width(ef_reply_tensor(reply, 0)) : ef_describe(c->model)->dimensions;
+    int64_t width = c->inputs.count ? vector_width(ef_reply_tensor(reply, 0))
+                                    : ef_describe(c->model)->dimensions;
     int64_t dim[2] = { (int64_t)c->inputs.count, width };
     void *data;
     PyObject *tensor = py_tensor_alloc(state, EF_F32, (Shape){ 2, dim }, &data);
@@ -184,7 +192,10 @@ static PyObject *answer_vectors(State *state, const Call *c, const ef_reply *rep
         const ef_tensor *row = ef_reply_tensor(reply, i);
         if (width == 0 || vector_width(row) != width) {
             Py_DECREF(tensor);
-            return py_raise_code(state, EF_UNSUPPORTED, "vectors: input %zu has no vector as the others have: the model is for other tasks", i);
+            return py_raise_code(
+                state, EF_UNSUPPORTED,
+                "vectors: input %zu has no vector as the others have: the model is for other tasks",
+                i);
         }
         memcpy((float *)data + i * (size_t)width, row->data, (size_t)width * sizeof(float));
     }
@@ -199,7 +210,9 @@ static PyObject *answer_tensors(State *state, const Call *c, const ef_reply *rep
         const ef_tensor *row = ef_reply_tensor(reply, i);
         void *data;
         size_t n = 1;
-        if (!row) return Py_DECREF(list), py_raise_code(state, EF_UNSUPPORTED, "tensors: this model's task keeps no numbers");
+        if (!row)
+            return Py_DECREF(list), py_raise_code(state, EF_UNSUPPORTED,
+                                                  "tensors: this model's task keeps no numbers");
         for (int d = 0; d < row->rank; d++) n *= (size_t)row->dim[d];
         PyObject *tensor = py_tensor_alloc(state, EF_F32, (Shape){ row->rank, row->dim }, &data);
         if (tensor) memcpy(data, row->data, n * sizeof(float));
@@ -217,8 +230,11 @@ static PyObject *call_answer(PyObject *self, Call *c, PyObject *inputs, PyObject
     if (py_inputs_take(state, inputs, &c->inputs)) {
         c->model = py_handle_enter((Handle *)self);
         if (c->model) {
-            bool none = answer == answer_vectors && c->inputs.count == 0; /* the library takes no empty list */
-            ef_reply *reply = none ? NULL : call_is_short(&c->inputs) ? call_short(state, c) : call_long(state, c);
+            bool none = answer == answer_vectors &&
+                        c->inputs.count == 0; /* the library takes no empty list */
+            ef_reply *reply = none                        ? NULL
+                              : call_is_short(&c->inputs) ? call_short(state, c)
+                                                          : call_long(state, c);
             if (reply || none) out = answer(state, c, reply);
             ef_reply_free(reply);
             py_handle_leave((Handle *)self);
@@ -309,10 +325,13 @@ static PyObject *model_info(PyObject *self, PyObject *unused)
     if (!model) return NULL;
     const ef_info *i = ef_describe(model);
     PyObject *labels = info_labels(i);
-    PyObject *dict = labels ? Py_BuildValue("{s:z,s:z,s:z,s:z,s:i,s:i,s:O,s:z,s:O,s:i}", "name", i->name, "version", i->version,
-                                            "task", i->task, "kernels", i->kernels, "max_tokens", i->max_tokens, "hidden",
-                                            i->hidden, "labels", labels, "pooling", i->pooling, "normalized",
-                                            i->normalized ? Py_True : Py_False, "dimensions", i->dimensions) : NULL;
+    PyObject *dict =
+        labels ? Py_BuildValue("{s:z,s:z,s:z,s:z,s:i,s:i,s:O,s:z,s:O,s:i}", "name", i->name,
+                               "version", i->version, "task", i->task, "kernels", i->kernels,
+                               "max_tokens", i->max_tokens, "hidden", i->hidden, "labels", labels,
+                               "pooling", i->pooling, "normalized",
+                               i->normalized ? Py_True : Py_False, "dimensions", i->dimensions)
+               : NULL;
     Py_XDECREF(labels);
     py_handle_leave((Handle *)self);
     return dict;
@@ -331,17 +350,23 @@ static PyMethodDef model_methods[] = {
     { "predict", (PyCFunction)(void (*)(void))model_predict, METH_VARARGS | METH_KEYWORDS,
       "predict($self, inputs, params=None)\n--\n\nWhat POST /predict answers for these inputs." },
     { "run", (PyCFunction)(void (*)(void))model_run, METH_VARARGS | METH_KEYWORDS,
-      "run($self, task, inputs, params=None)\n--\n\nWhat a pipeline of transformers returns: for one input its result, for several a list." },
+      "run($self, task, inputs, params=None)\n--\n\nWhat a pipeline of transformers returns: for "
+      "one input its result, for several a list." },
     { "vectors", (PyCFunction)(void (*)(void))model_vectors, METH_VARARGS | METH_KEYWORDS,
       "vectors($self, inputs, params=None)\n--\n\nOne float32 Tensor [inputs, dimensions]." },
     { "tensors", (PyCFunction)(void (*)(void))model_tensors, METH_VARARGS | METH_KEYWORDS,
-      "tensors($self, inputs, params=None)\n--\n\nA float32 Tensor for each input: the numbers that its task's graph gives." },
+      "tensors($self, inputs, params=None)\n--\n\nA float32 Tensor for each input: the numbers "
+      "that its task's graph gives." },
     { "prepare", (PyCFunction)(void (*)(void))model_prepare, METH_VARARGS | METH_KEYWORDS,
-      "prepare($self, inputs, params=None)\n--\n\nThe tensors that the graph would be given: name -> Tensor." },
+      "prepare($self, inputs, params=None)\n--\n\nThe tensors that the graph would be given: name "
+      "-> Tensor." },
     { "info", model_info, METH_NOARGS, "info($self)\n--\n\nName, task, labels, sizes." },
-    { "from_bytes", (PyCFunction)(void (*)(void))model_from_bytes, METH_CLASS | METH_VARARGS | METH_KEYWORDS,
-      "from_bytes($type, data, **options)\n--\n\nA package that is in memory, which is not copied." },
-    { "close", py_handle_close, METH_NOARGS, "close($self)\n--\n\nReleases it; calls that run now end first." },
+    { "from_bytes", (PyCFunction)(void (*)(void))model_from_bytes,
+      METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+      "from_bytes($type, data, **options)\n--\n\nA package that is in memory, which is not "
+      "copied." },
+    { "close", py_handle_close, METH_NOARGS,
+      "close($self)\n--\n\nReleases it; calls that run now end first." },
     { "__enter__", py_handle_self, METH_NOARGS, NULL },
     { "__exit__", py_handle_exit, METH_VARARGS, NULL },
     { NULL }
@@ -352,12 +377,15 @@ static PyGetSetDef model_fields[] = {
     { NULL }
 };
 static PyType_Slot model_slots[] = {
-    { Py_tp_doc, "Model(path, *, threads=0, replicas=0, kernels=None, task=None, tokenizer=None, processor=None, pooling=None, "
-                 "ocr=None, precision=None, normalize=None, progress=None)\n--\n\nAn opened model; any number of threads may use it." },
+    { Py_tp_doc, "Model(path, *, threads=0, replicas=0, kernels=None, task=None, tokenizer=None, "
+                 "processor=None, pooling=None, "
+                 "ocr=None, precision=None, normalize=None, progress=None)\n--\n\nAn opened model; "
+                 "any number of threads may use it." },
     { Py_tp_new, model_new },
     { Py_tp_dealloc, py_handle_dealloc },
     { Py_tp_methods, model_methods },
     { Py_tp_getset, model_fields },
     { 0, NULL }
 };
-PyType_Spec py_model_spec = { "encoderfile_c._core.Model", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, model_slots };
+PyType_Spec py_model_spec = { "encoderfile_c._core.Model", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT,
+                              model_slots };

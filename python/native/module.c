@@ -24,9 +24,11 @@ static PyObject *import_name(const char *module, const char *name)
 
 static bool state_fill(PyObject *module, State *s)
 {
-    const struct TypeOf { PyTypeObject **type; PyType_Spec *spec; } types[] = {
-        { &s->model, &py_model_spec }, { &s->tokenizer, &py_tokenizer_spec }, { &s->encoding, &py_encoding_spec },
-        { &s->graph, &py_graph_spec }, { &s->tensor, &py_tensor_spec },
+    const struct TypeOf { PyTypeObject **type; PyType_Spec *spec;
+    } types[] = {
+        { &s->model, &py_model_spec },       { &s->tokenizer, &py_tokenizer_spec },
+        { &s->encoding, &py_encoding_spec }, { &s->graph, &py_graph_spec },
+        { &s->tensor, &py_tensor_spec },
     };
     s->loads = import_name("json", "loads");
     s->dumps = import_name("encoderfile_c.errors", "dumps");
@@ -80,8 +82,15 @@ static void core_free(void *module)
 
 static PyModuleDef_Slot core_slots[] = { { Py_mod_exec, core_exec }, { 0, NULL } };
 static PyModuleDef core_module = {
-    PyModuleDef_HEAD_INIT, .m_name = "encoderfile_c._core", .m_doc = "encoderfile.h as Python types.", .m_size = sizeof(State),
-    .m_methods = py_tool_methods, .m_slots = core_slots, .m_traverse = core_traverse, .m_clear = core_clear, .m_free = core_free,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "encoderfile_c._core",
+    .m_doc = "encoderfile.h as Python types.",
+    .m_size = sizeof(State),
+    .m_methods = py_tool_methods,
+    .m_slots = core_slots,
+    .m_traverse = core_traverse,
+    .m_clear = core_clear,
+    .m_free = core_free,
 };
 
 PyMODINIT_FUNC PyInit__core(void);

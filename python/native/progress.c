@@ -18,7 +18,8 @@ static bool progress_ask(Progress *p, const char *stage, uint64_t done, uint64_t
 {
     if (PyErr_CheckSignals() != 0) return false;
     if (!p->callable) return true;
-    PyObject *answer = PyObject_CallFunction(p->callable, "sKK", stage, (unsigned long long)done, (unsigned long long)total);
+    PyObject *answer = PyObject_CallFunction(p->callable, "sKK", stage, (unsigned long long)done,
+                                             (unsigned long long)total);
     bool go_on = answer && answer != Py_False;
     Py_XDECREF(answer);
     return go_on;
@@ -85,7 +86,8 @@ PyObject *py_core_set_log(PyObject *module, PyObject *callable)
 {
     (void)module;
     if (callable != Py_None && !PyCallable_Check(callable)) {
-        PyErr_Format(PyExc_TypeError, "set_log: found %R, wanted a callable or None", (PyObject *)Py_TYPE(callable));
+        PyErr_Format(PyExc_TypeError, "set_log: found %R, wanted a callable or None",
+                     (PyObject *)Py_TYPE(callable));
         return NULL;
     }
     PyObject *old = log_callable;

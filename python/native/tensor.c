@@ -82,9 +82,11 @@ PyObject *py_tensor_alloc(State *state, ef_type type, Shape shape, void **data)
 static PyObject *tensor_of_array(State *state, const ef_array *array, PyObject *owner)
 {
     if ((size_t)array->type >= TYPE_COUNT || !rows[array->type].format)
-        return py_raise_code(state, EF_UNSUPPORTED, "tensor \"%s\": of %s, which Python cannot be given", array->name,
-                          py_tensor_dtype(array->type));
-    return py_tensor_new(state, array->type, (Shape){ array->rank, array->dim }, (void *)array->data, Py_NewRef(owner));
+        return py_raise_code(state, EF_UNSUPPORTED,
+                             "tensor \"%s\": of %s, which Python cannot be given", array->name,
+                             py_tensor_dtype(array->type));
+    return py_tensor_new(state, array->type, (Shape){ array->rank, array->dim },
+                         (void *)array->data, Py_NewRef(owner));
 }
 
 PyObject *py_tensors_dict(State *state, ef_arrays *arrays)
@@ -109,7 +111,8 @@ static bool type_of_format(const char *format, Py_ssize_t size, ef_type *type)
     if (!format) format = "B";
     if (*format && strchr("@=<|", *format)) format++;
     for (int i = 0; i < TYPE_COUNT; i++)
-        if (strlen(format) == 1 && strchr(rows[i].others, *format) && rows[i].size == size) return *type = i, true;
+        if (strlen(format) == 1 && strchr(rows[i].others, *format) && rows[i].size == size)
+            return *type = i, true;
     return false;
 }
 
@@ -122,13 +125,22 @@ static bool view_refuse(PyObject *object, const char *name, const char *wanted)
 static bool view_fill(const Py_buffer *view, const char *name, ef_array *out, int64_t *dim)
 {
     if (view->ndim > MOST_RANK || !PyBuffer_IsContiguous(view, 'C')) {
-        PyErr_Format(PyExc_ValueError, "%s: found an array that is not contiguous, wanted one that is: use numpy.ascontiguousarray", name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s: found an array that is not contiguous, wanted one that is: use "
+                     "numpy.ascontiguousarray",
+                     name);
         return false;
     }
-    *out = (ef_array){ .struct_size = sizeof *out, .name = name, .rank = view->ndim, .dim = dim, .data = view->buf,
+    *out = (ef_array){ .struct_size = sizeof *out,
+                       .name = name,
+                       .rank = view->ndim,
+                       .dim = dim,
+                       .data = view->buf,
                        .size = (size_t)view->len };
     if (!type_of_format(view->format, view->itemsize, &out->type)) {
-        PyErr_Format(PyExc_TypeError, "%s: found numbers of format \"%s\", wanted float32, int64 or another plain dtype in this machine's byte order",
+        PyErr_Format(PyExc_TypeError,
+                     "%s: found numbers of format \"%s\", wanted float32, int64 or another plain "
+                     "dtype in this machine's byte order",
                      name, view->format ? view->format : "");
         return false;
     }
@@ -138,7 +150,8 @@ static bool view_fill(const Py_buffer *view, const char *name, ef_array *out, in
 
 bool py_tensor_view(PyObject *object, const char *name, PyObject *keep, ef_array *out, int64_t *dim)
 {
-    if (!PyObject_CheckBuffer(object)) return view_refuse(object, name, "an array (numpy, memoryview, anything with a buffer)");
+    if (!PyObject_CheckBuffer(object))
+        return view_refuse(object, name, "an array (numpy, memoryview, anything with a buffer)");
     /* The memoryview holds the memory; what is read of it by view stays valid as long. */
     PyObject *memory = PyMemoryView_FromObject(object);
     if (!memory) return false;
@@ -156,7 +169,10 @@ bool py_tensor_view(PyObject *object, const char *name, PyObject *keep, ef_array
 static int tensor_get_buffer(PyObject *object, Py_buffer *view, int flags)
 {
     Tensor *self = (Tensor *)object;
-    *view = (Py_buffer){ .buf = self->data, .obj = Py_NewRef(object), .len = self->size, .itemsize = rows[self->type].size,
+    *view = (Py_buffer){ .buf = self->data,
+                         .obj = Py_NewRef(object),
+                         .len = self->size,
+                         .itemsize = rows[self->type].size,
                          .ndim = self->rank };
     if (flags & PyBUF_FORMAT) view->format = (char *)rows[self->type].format;
     if ((flags & PyBUF_ND) == PyBUF_ND) view->shape = self->shape;
@@ -234,7 +250,9 @@ static Py_ssize_t tensor_length(PyObject *object)
 static PyObject *tensor_repr(PyObject *self)
 {
     PyObject *shape = tensor_shape(self, NULL);
-    PyObject *text = shape ? PyUnicode_FromFormat("<Tensor %s %R>", py_tensor_dtype(((Tensor *)self)->type), shape) : NULL;
+    PyObject *text = shape ? PyUnicode_FromFormat("<Tensor %s %R>",
+                                                  py_tensor_dtype(((Tensor *)self)->type), shape)
+                           : NULL;
     Py_XDECREF(shape);
     return text;
 }
@@ -246,7 +264,8 @@ static PyMethodDef tensor_methods[] = {
 };
 static PyGetSetDef tensor_fields[] = {
     { "shape", tensor_shape, NULL, "a tuple of int" },
-    { "dtype", tensor_get_dtype, NULL, "\"float32\", \"int64\", ...: numpy's name; \"bfloat16\" is given as uint16" },
+    { "dtype", tensor_get_dtype, NULL,
+      "\"float32\", \"int64\", ...: numpy's name; \"bfloat16\" is given as uint16" },
     { "nbytes", tensor_nbytes, NULL, "bytes of the numbers" },
     { NULL }
 };

@@ -146,7 +146,9 @@ static PyObject *tokenizer_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *path;
     ef_error err;
     ef_tokenizer *tokenizer;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:Tokenizer", names, PyUnicode_FSConverter, &path)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:Tokenizer", names, PyUnicode_FSConverter,
+                                     &path))
+        return NULL;
     const char *text = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS
     tokenizer = ef_tokenizer_open(text, &err);
@@ -167,7 +169,9 @@ PyObject *py_tokenizer_of(State *state, Handle *model)
 
 static bool encode_cut(const char *word, ef_cut *cut)
 {
-    static const char *const words[] = { [EF_CUT_LONGEST] = "longest", [EF_CUT_FIRST] = "first", [EF_CUT_SECOND] = "second" };
+    static const char *const words[] = {
+        [EF_CUT_LONGEST] = "longest", [EF_CUT_FIRST] = "first", [EF_CUT_SECOND] = "second"
+    };
     for (int i = 0; i < 3; i++)
         if (strcmp(word, words[i]) == 0) return *cut = (ef_cut)i, true;
     PyErr_Format(PyExc_ValueError, "cut: found \"%s\", wanted longest, first or second", word);
@@ -176,13 +180,16 @@ static bool encode_cut(const char *word, ef_cut *cut)
 
 static bool encode_options(PyObject *args, PyObject *kwargs, PyObject **inputs, ef_encode_options *o)
 {
-    static char *names[] = { "inputs", "max_length", "stride", "pad_id", "pad_length", "pad_multiple", "threads", "cut",
-                             "cut_left", "overflow", "special", "pad", "pad_left", NULL };
+    static char *names[] = { "inputs",       "max_length", "stride",   "pad_id",   "pad_length",
+                             "pad_multiple", "threads",    "cut",      "cut_left", "overflow",
+                             "special",      "pad",        "pad_left", NULL };
     const char *cut = "longest";
     int left = 0, overflow = 0, special = 1, pad = 0, pad_left = 0;
     *o = (ef_encode_options){ .struct_size = sizeof *o, .chars = true };
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$iiiiiisppppp", names, inputs, &o->max_length, &o->stride, &o->pad_id,
-                                     &o->pad_length, &o->pad_multiple, &o->threads, &cut, &left, &overflow, &special, &pad, &pad_left))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$iiiiiisppppp", names, inputs, &o->max_length,
+                                     &o->stride, &o->pad_id, &o->pad_length, &o->pad_multiple,
+                                     &o->threads, &cut, &left, &overflow, &special, &pad,
+                                     &pad_left))
         return false;
     o->cut_left = left;
     o->overflow = overflow;
@@ -194,7 +201,8 @@ static bool encode_options(PyObject *args, PyObject *kwargs, PyObject **inputs, 
 
 typedef PyObject *Encoded(State *, ef_tokens **, const Inputs *);
 
-static PyObject *encode_run(State *state, const ef_tokenizer *tokenizer, const Inputs *inputs, const ef_encode_options *o, Encoded *then)
+static PyObject *encode_run(State *state, const ef_tokenizer *tokenizer, const Inputs *inputs,
+                            const ef_encode_options *o, Encoded *then)
 {
     ef_error err;
     bool ok;
@@ -215,7 +223,8 @@ static PyObject *encode_call(PyObject *self, PyObject *args, PyObject *kwargs, E
     PyObject *object, *result = NULL;
     ef_encode_options options;
     Inputs inputs;
-    if (!encode_options(args, kwargs, &object, &options) || !py_inputs_take(state, object, &inputs)) return NULL;
+    if (!encode_options(args, kwargs, &object, &options) || !py_inputs_take(state, object, &inputs))
+        return NULL;
     ef_tokenizer *tokenizer = py_handle_enter((Handle *)self);
     if (tokenizer) {
         result = encode_run(state, tokenizer, &inputs, &options, then);
@@ -261,7 +270,9 @@ static PyObject *encoded_arrays(State *state, ef_tokens **out, const Inputs *inp
     for (size_t i = 0; i < inputs->count; i++) {
         ef_tokens_ids(out[i], &n);
         if (i > 0 && n != width) {
-            PyErr_Format(PyExc_ValueError, "input %zu: found %zu tokens, wanted %zu as the first has: pad them", i, n, width);
+            PyErr_Format(PyExc_ValueError,
+                         "input %zu: found %zu tokens, wanted %zu as the first has: pad them", i, n,
+                         width);
             Py_CLEAR(dict);
             return NULL;
         }
@@ -299,7 +310,8 @@ static int32_t *decode_ids(PyObject *object, Py_ssize_t *count)
         PyObject *whole = PyNumber_Index(PyTuple_GetItem(tuple, i));
         long id = whole ? PyLong_AsLong(whole) : -1;
         Py_XDECREF(whole);
-        if (!PyErr_Occurred() && (id < 0 || id > INT32_MAX)) PyErr_Format(PyExc_ValueError, "id %zd: found %ld, wanted 0 or more", i, id);
+        if (!PyErr_Occurred() && (id < 0 || id > INT32_MAX))
+            PyErr_Format(PyExc_ValueError, "id %zd: found %ld, wanted 0 or more", i, id);
         if (PyErr_Occurred()) {
             PyMem_Free(ids);
             ids = NULL;
@@ -323,7 +335,8 @@ static PyObject *tokenizer_decode(PyObject *self, PyObject *args, PyObject *kwar
     if (tokenizer) {
         ef_error err;
         char *out = ef_decode(tokenizer, ids, (size_t)count, skip, &err);
-        text = out ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)strlen(out), "replace") : py_raise_error(py_state_of(self), &err);
+        text = out ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)strlen(out), "replace")
+                   : py_raise_error(py_state_of(self), &err);
         ef_string_free(out);
         py_handle_leave((Handle *)self);
     }
@@ -355,7 +368,8 @@ static PyObject *tokenizer_token(PyObject *self, PyObject *number)
     ef_tokenizer *tokenizer = py_handle_enter((Handle *)self);
     if (!tokenizer) return NULL;
     const char *text = id >= 0 && id <= INT32_MAX ? ef_token_text(tokenizer, (int32_t)id) : NULL;
-    PyObject *token = text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : Py_NewRef(Py_None);
+    PyObject *token =
+        text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : Py_NewRef(Py_None);
     py_handle_leave((Handle *)self);
     return token;
 }
@@ -382,18 +396,24 @@ static Py_ssize_t tokenizer_length(PyObject *self)
     return (Py_ssize_t)n;
 }
 
-#define ENCODE_OPTIONS "max_length=0, stride=0, pad_id=0, pad_length=0, pad_multiple=0, threads=0, cut='longest', cut_left=False, " \
-                       "overflow=False, special=True, pad=False, pad_left=False"
+#define ENCODE_OPTIONS                                                                             \
+    "max_length=0, stride=0, pad_id=0, pad_length=0, pad_multiple=0, threads=0, cut='longest', "   \
+    "cut_left=False, "                                                                             \
+    "overflow=False, special=True, pad=False, pad_left=False"
 static PyMethodDef tokenizer_methods[] = {
     { "encode", (PyCFunction)(void (*)(void))tokenizer_encode, METH_VARARGS | METH_KEYWORDS,
-      "encode($self, inputs, *, " ENCODE_OPTIONS ")\n--\n\nAn Encoding; of a list a list of them." },
+      "encode($self, inputs, *, " ENCODE_OPTIONS
+      ")\n--\n\nAn Encoding; of a list a list of them." },
     { "arrays", (PyCFunction)(void (*)(void))tokenizer_arrays, METH_VARARGS | METH_KEYWORDS,
-      "arrays($self, inputs, *, " ENCODE_OPTIONS ")\n--\n\nint64 Tensors [inputs, tokens]: input_ids, attention_mask, token_type_ids." },
+      "arrays($self, inputs, *, " ENCODE_OPTIONS
+      ")\n--\n\nint64 Tensors [inputs, tokens]: input_ids, attention_mask, token_type_ids." },
     { "decode", (PyCFunction)(void (*)(void))tokenizer_decode, METH_VARARGS | METH_KEYWORDS,
       "decode($self, ids, skip_special=False)\n--\n\nThe text of ids." },
     { "token_to_id", tokenizer_id, METH_O, "token_to_id($self, token, /)\n--\n\nIts id, or None." },
-    { "id_to_token", tokenizer_token, METH_O, "id_to_token($self, id, /)\n--\n\nIts token, or None." },
-    { "describe", tokenizer_describe, METH_NOARGS, "describe($self)\n--\n\nIts settings and special tokens." },
+    { "id_to_token", tokenizer_token, METH_O,
+      "id_to_token($self, id, /)\n--\n\nIts token, or None." },
+    { "describe", tokenizer_describe, METH_NOARGS,
+      "describe($self)\n--\n\nIts settings and special tokens." },
     { "close", py_handle_close, METH_NOARGS, "close($self)\n--\n\nReleases it." },
     { "__enter__", py_handle_self, METH_NOARGS, NULL },
     { "__exit__", py_handle_exit, METH_VARARGS, NULL },
@@ -412,4 +432,5 @@ static PyType_Slot tokenizer_slots[] = {
     { Py_sq_length, tokenizer_length },
     { 0, NULL }
 };
-PyType_Spec py_tokenizer_spec = { "encoderfile_c._core.Tokenizer", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, tokenizer_slots };
+PyType_Spec py_tokenizer_spec = { "encoderfile_c._core.Tokenizer", sizeof(Handle), 0,
+                                  Py_TPFLAGS_DEFAULT, tokenizer_slots };

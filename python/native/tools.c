@@ -23,9 +23,11 @@ static bool tool_parse(const Tool *tool, PyObject *args, PyObject *kwargs, ToolC
 {
     char **names = (char **)tool->names;
     if (tool->paths == 1)
-        return PyArg_ParseTupleAndKeywords(args, kwargs, "O&|OO", names, PyUnicode_FSConverter, &c->path[0], &c->options, &c->progress);
-    return PyArg_ParseTupleAndKeywords(args, kwargs, tool->second_optional ? "O&|O&OO" : "O&O&|OO", names, PyUnicode_FSConverter,
-                                       &c->path[0], tool_path, &c->path[1], &c->options, &c->progress);
+        return PyArg_ParseTupleAndKeywords(args, kwargs, "O&|OO", names, PyUnicode_FSConverter,
+                                           &c->path[0], &c->options, &c->progress);
+    return PyArg_ParseTupleAndKeywords(args, kwargs, tool->second_optional ? "O&|O&OO" : "O&O&|OO",
+                                       names, PyUnicode_FSConverter, &c->path[0], tool_path,
+                                       &c->path[1], &c->options, &c->progress);
 }
 
 static PyObject *tool_run(PyObject *module, PyObject *args, PyObject *kwargs, const Tool *tool)
@@ -118,20 +120,29 @@ TOOL(analyze, run_analyze, { "onnx", "options", "progress" }, 1)
 TOOL(metadata, run_metadata, { "onnx", "options", "progress" }, 1)
 TOOL(embed_metadata, run_embed_metadata, { "onnx", "options", "progress" }, 1)
 
-#define METHOD(name, parameters, says) \
-    { #name, (PyCFunction)(void (*)(void))tool_##name, METH_VARARGS | METH_KEYWORDS, #name "(" parameters ")\n--\n\n" says }
+#define METHOD(name, parameters, says)                                                             \
+    {                                                                                              \
+#name, (PyCFunction)(void (*)(void))tool_##name, METH_VARARGS | METH_KEYWORDS,             \
+            #name "(" parameters ")\n--\n\n" says                                                  \
+    }
 PyMethodDef py_tool_methods[] = {
-    METHOD(export, "model, out, options=None, progress=None", "A checkpoint's folder to a folder with model.onnx."),
-    METHOD(quantize, "model, out=None, options=None, progress=None", "The same model with weights of int8."),
-    METHOD(build, "model, out=None, options=None, progress=None", "One executable of a model, or of what a YAML says."),
-    METHOD(add_config, "onnx, model, options=None, progress=None", "Copies the files of a model's folder that belong beside an .onnx."),
+    METHOD(export, "model, out, options=None, progress=None",
+           "A checkpoint's folder to a folder with model.onnx."),
+    METHOD(quantize, "model, out=None, options=None, progress=None",
+           "The same model with weights of int8."),
+    METHOD(build, "model, out=None, options=None, progress=None",
+           "One executable of a model, or of what a YAML says."),
+    METHOD(add_config, "onnx, model, options=None, progress=None",
+           "Copies the files of a model's folder that belong beside an .onnx."),
     METHOD(compare, "onnx, other, options=None, progress=None", "Hierarchy tags of two models."),
-    METHOD(verify, "model, options=None, progress=None", "Runs the model and says whether it does what it should."),
+    METHOD(verify, "model, options=None, progress=None",
+           "Runs the model and says whether it does what it should."),
     METHOD(validate, "model, options=None, progress=None", "Would Optimum load it?"),
     METHOD(inspect, "model, options=None, progress=None", "What is in a model or a package."),
     METHOD(analyze, "onnx, options=None, progress=None", "The hierarchy tags of an .onnx."),
     METHOD(metadata, "onnx, options=None, progress=None", "The metadata of an .onnx."),
     METHOD(embed_metadata, "onnx, options=None, progress=None", "Writes metadata into an .onnx."),
-    { "set_log", py_core_set_log, METH_O, "set_log(callable, /)\n--\n\nLog lines go to callable(level, text); None: to stderr." },
+    { "set_log", py_core_set_log, METH_O,
+      "set_log(callable, /)\n--\n\nLog lines go to callable(level, text); None: to stderr." },
     { NULL }
 };

@@ -107,6 +107,21 @@ class Calls(unittest.TestCase):
             tokenizer.arrays(["a bus", "b"])
         self.assertEqual(len(tokenizer), tokenizer.describe()["vocab_size"])
 
+    def test_results_outlive_what_made_them(self) -> None:
+        tokenizer, model = ef.Tokenizer(NER), ef.Model(NER)
+        one, borrowed = tokenizer.encode(TEXT * 5, max_length=6, overflow=True), model.tokenizer
+        parts, tensors = one.overflowing, model.prepare(TEXT)
+        tokens, ids = one.tokens, tensors["input_ids"].tolist()
+        tokenizer.close()
+        model.close()
+        del tokenizer, model
+        gc.collect()
+        self.assertEqual((one.tokens, tensors["input_ids"].tolist()), (tokens, ids))
+        del one
+        gc.collect()
+        self.assertEqual(len(parts[-1].tokens), len(parts[-1].ids))
+        self.assertTrue(borrowed.closed)
+
     def test_wrong_inputs(self) -> None:
         model = self.ner
         wrong: list[tuple[Any, type[Exception]]] = [
