@@ -81,6 +81,8 @@ class Target:
         library, made = self.library(), self.folder / "_core.abi3.so"
         extra = ["-O2", "-s", *(["-Wno-macro-redefined", f"-L{self.libraries}"] if self.zig else [])]
         run(*extension.compile_line(self.compiler, extra, library, LIBRARIES, made, str(self.headers())))
+        if not self.zig:
+            return made  # the rest is in shared libraries
         listed = subprocess.run(["nm", "-D", "--undefined-only", made], check=True, capture_output=True, text=True).stdout
         missing = [line.split()[1] for line in listed.splitlines() if re.match(r" +U (?!_?Py)[^@]*$", line)]
         if missing: # a shared library may be linked with holes: it would fail on import
@@ -171,6 +173,16 @@ def get_requires_for_build_wheel(config_settings=None):
 
 
 get_requires_for_build_sdist = get_requires_for_build_editable = get_requires_for_build_wheel
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    folder = pathlib.Path(metadata_directory) / f"encoderfile_c-{version()}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "METADATA").write_text(metadata(), "utf-8")
+    return folder.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

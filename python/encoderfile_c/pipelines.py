@@ -375,10 +375,10 @@ class ZeroShotClassificationPipeline(_TextPipeline):
     empty = False
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            if len(args) > 1 or "candidate_labels" in kwargs:
-                raise ValueError(f"Unable to understand extra arguments {args}")
-            (kwargs["candidate_labels"],) = args
+        if len(args) == 1 and "candidate_labels" not in kwargs:
+            kwargs["candidate_labels"] = args[0]
+        elif args:
+            raise ValueError(f"Unable to understand extra arguments {args}")
         return super().__call__(inputs, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
