@@ -31,7 +31,7 @@ ROOT = HERE if (HERE / "Makefile").exists() else HERE.parent  # a source archive
 PACKAGE = HERE / "encoderfile_c"
 # zig names a CPU where gcc names an architecture.
 ZIG_MAKE = {"aarch64": ["ISA_dotprod=-mcpu=generic+v8_2a+dotprod"]}
-LIBRARIES = "-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm".split()
+LIBRARIES = "-lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lzstd -lz -lm".split()
 TIME = (2020, 1, 1, 0, 0, 0)  # of every file: the same sources make the same archive
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import has_torch, numpy, torch
-from ._folder import find_model, read_json
+from ._folder import read_json
+from ._source import source
 from .tokenization import PreTrainedTokenizer
 
 logger = logging.getLogger("encoderfile_c")
@@ -68,14 +69,12 @@ class BaseEncoder:
             raise ValueError(f"Unsupported backend: {backend}. Backend must be one of 'torch', 'onnx', 'openvino'.")
         self.model_name_or_path = os.fspath(model_name_or_path)
         self.backend = backend
-        self._path = find_model(model_name_or_path, revision)
+        self._path = source(model_name_or_path, revision)
         self._options = {name: value for name, value in (model_kwargs or {}).items() if name in _OPTIONS}
         self._handle: _core.Model | None = None
         self._pid = 0
         self._tokenizer: PreTrainedTokenizer | None = None
         self.model  # opened now, so that what is wrong with it is said now
-        if self._path.startswith("hf:"):
-            self._path = find_model(self._path[3:], revision)  # it was downloaded
         self._info = self.model.info()
         self._settings: dict[str, Any] = read_json(self._path, "config_sentence_transformers.json") or {}
         self._own_prompts: dict[str, str] = dict(self._settings.get("prompts") or {})

@@ -13,6 +13,8 @@ def source(model: str | os.PathLike[str], revision: str | None = None) -> str:
     path = find_model(model, revision)
     if not path.startswith("hf:"):
         return path
+    if not os.fspath(model).startswith("hf:") and os.path.isdir(os.fspath(model).split("/")[0]):
+        return os.fspath(model)  # "models/typo" is a path where there is a folder "models", and never asked for
     name = path.removeprefix("hf:")
     download(name if "@" in name or not revision else f"{name}@{revision}")
     name, _, named = name.partition("@")

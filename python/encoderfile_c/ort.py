@@ -13,7 +13,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import is_torch, numpy, torch
-from ._folder import find_model, read_json
+from ._folder import read_json
+from ._source import source as find_model
 from .errors import MissingError, UnsupportedError
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class ORTModel:
         if unknown:
             raise TypeError(f"from_pretrained() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         path = find_model(model_id, revision)
-        if not path.startswith("hf:") and not os.path.exists(path):
+        if not os.path.exists(path):
             raise MissingFolderError(f"{path}: no such file or folder")
         folder = os.path.join(path, subfolder) if os.path.isdir(path) else path
         source = cls._source(folder, file_name, export)

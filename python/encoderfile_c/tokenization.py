@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _core
 from ._arrays import as_tensors, numpy
+from ._source import source
 
 logger = logging.getLogger(__name__)
 
@@ -358,7 +359,7 @@ class PreTrainedTokenizer:
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], **settings: Any) -> PreTrainedTokenizer:
-        return cls(pretrained_model_name_or_path, **settings)
+        return cls(source(pretrained_model_name_or_path, settings.pop("revision", None)), **settings)
 
 
 def _list(row: Any) -> Any:
@@ -378,7 +379,7 @@ class AutoTokenizer:
 
     @staticmethod
     def from_pretrained(pretrained_model_name_or_path: str | os.PathLike[str], *_: Any, **settings: Any) -> PreTrainedTokenizer:
-        return PreTrainedTokenizer(pretrained_model_name_or_path, **settings)
+        return PreTrainedTokenizer.from_pretrained(pretrained_model_name_or_path, **settings)
 
 
 class ONNXTokenizer:

@@ -15,6 +15,7 @@ PNG   := $(call folder,libpng1.6)
 WEBP  := $(call folder,libwebp)
 FLAC  := $(call folder,flac)/src/libFLAC
 OGG   := $(call folder,libogg)
+ZSTD  := $(call folder,libzstd)/lib
 
 lua5.4_SRC := $(filter-out %/lua.c %/luac.c,$(call sources,$(LUA),*.c))
 lua5.4_FLAGS := -DLUA_USE_POSIX
@@ -42,8 +43,10 @@ FLAC_SRC := $(filter-out %encoder.c %encoder_aspect.c %_avx2.c %_ssse3.c %_sse2.
 FLAC_FLAGS := -I$(FROM)/$(FLAC)/include -I$(FROM)/$(FLAC)/../../include -DHAVE_CONFIG_H -I$(OUT)/flac
 ogg_SRC := $(call sources,$(OGG),src/*.c)
 ogg_FLAGS :=
+zstd_SRC := $(call sources,$(ZSTD),common/*.c decompress/*.c)
+zstd_FLAGS := -DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -DXXH_NAMESPACE=ZSTD_
 
-NAMES := lua5.4 z yaml expat jpeg png16 webp FLAC ogg
+NAMES := lua5.4 z zstd yaml expat jpeg png16 webp FLAC ogg
 objects = $(patsubst %,$(OUT)/obj/%.o,$($(1)_SRC) $($(1)_SRC_$(CPU)))
 all: $(NAMES:%=$(OUT)/lib%.a)
 
@@ -55,7 +58,7 @@ $(OUT)/include/.made: tools/wheel/libraries.mk
 	cp $(FROM)/$(LUA)/*.h $(OUT)/include/lua5.4
 	echo '#define DEB_HOST_MULTIARCH "$(CPU)-linux-gnu"' >$(OUT)/include/lua5.4-deb-multiarch.h
 	cp $(addprefix $(FROM)/,$(ZLIB)/zlib.h $(ZLIB)/zconf.h $(YAML)/include/yaml.h $(EXPAT)/expat.h $(EXPAT)/expat_external.h \
-	    $(JPEG)/jpeglib.h $(JPEG)/jmorecfg.h $(JPEG)/jerror.h $(PNG)/png.h $(PNG)/pngconf.h) $(OUT)/include
+	    $(ZSTD)/zstd.h $(ZSTD)/zstd_errors.h $(JPEG)/jpeglib.h $(JPEG)/jmorecfg.h $(JPEG)/jerror.h $(PNG)/png.h $(PNG)/pngconf.h) $(OUT)/include
 	cp $(FROM)/$(PNG)/scripts/pnglibconf.h.prebuilt $(OUT)/include/pnglibconf.h
 	cp -R $(FROM)/$(WEBP)/src/webp $(FROM)/$(FLAC)/../../include/FLAC $(FROM)/$(OGG)/include/ogg $(OUT)/include
 	sed 's/@INCLUDE_[A-Z_]*@/1/; s/@U*SIZE\([0-9]*\)@/int\1_t/; s/int\([0-9]*\)_t ogg_u/uint\1_t ogg_u/' \
