@@ -27,7 +27,7 @@ def _local(package: str) -> str:
     """The package on this node: as it was shipped, or at the path that was given."""
     from pyspark import SparkFiles
 
-    path = SparkFiles.get(os.path.basename(package))
+    path: str = SparkFiles.get(os.path.basename(package))
     if not os.path.exists(path):
         return package
     if not os.access(path, os.X_OK):

@@ -40,24 +40,27 @@ def command(package: str, column: str, threads: int, program: str | None, option
 class _Process:
     def __init__(self, arguments: list[str]) -> None:
         self.log = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
+        self.name = arguments[0]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
+        assert self.child.stdin and self.child.stdout
+        self.stdin, self.stdout = self.child.stdin, self.child.stdout
         self.writer: pa.RecordBatchStreamWriter | None = None
         self.reader: pa.RecordBatchStreamReader | None = None
 
     def send(self, batch: pa.RecordBatch) -> None:
         if self.writer is None:
-            self.writer = pa.ipc.new_stream(self.child.stdin, batch.schema)
+            self.writer = pa.ipc.new_stream(self.stdin, batch.schema)
         self.writer.write_batch(batch)
-        self.child.stdin.flush()
+        self.stdin.flush()
 
     def finish(self) -> None:
         if self.writer is not None:
             self.writer.close()
-        self.child.stdin.close()
+        self.stdin.close()
 
     def receive(self) -> pa.RecordBatch:
         if self.reader is None:
-            self.reader = pa.ipc.open_stream(self.child.stdout)
+            self.reader = pa.ipc.open_stream(self.stdout)
         return self.reader.read_next_batch()
 
     def wrong(self, what: str) -> StreamError:
@@ -69,11 +72,11 @@ class _Process:
         self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, self.log.tell() - 2000))
         said = self.log.read().decode(errors="replace").strip()
-        return StreamError(f"{self.child.args[0]}: {what} (status {status}): {said[-1000:]}")
+        return StreamError(f"{self.name}: {what} (status {status}): {said[-1000:]}")
 
     def end(self) -> None:
         self.child.kill()
-        for pipe in (self.child.stdin, self.child.stdout):
+        for pipe in (self.stdin, self.stdout):
             try:
                 pipe.close()
             except OSError:
@@ -205,7 +208,7 @@ class Encoder:
         return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**{k: v for k, v in state.items() if k != "options"}, **state["options"])
+        type(self).__init__(self, **{k: v for k, v in state.items() if k != "options"}, **state["options"])
 
     def _answer(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._process is None:

@@ -10,6 +10,6 @@ check() { # MODULE COMMAND...
 }
 check mypy "$python" -m mypy --strict -p encoderfile_c
 check mypy.stubtest env PYTHONPATH=. "$python" -m mypy.stubtest encoderfile_c._core --allowlist ../tests/python/stubtest.txt --ignore-unused-allowlist
-check pyright "$python" -m pyright --pythonpath "$python" --pythonversion 3.11 encoderfile_c
+check pyright "$python" -m pyright -p . --pythonpath "$python"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
