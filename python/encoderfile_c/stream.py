@@ -49,8 +49,9 @@ class _Process:
 
     def send(self, batch: pa.RecordBatch) -> None:
         if self.writer is None:
-            self.writer = pa.ipc.new_stream(self.stdin, batch.schema)
-        self.writer.write_batch(batch)
+            self.schema = batch.schema.remove_metadata()
+            self.writer = pa.ipc.new_stream(self.stdin, self.schema)
+        self.writer.write_batch(_as(batch, self.schema))
         self.stdin.flush()
 
     def finish(self) -> None:
@@ -85,6 +86,15 @@ class _Process:
         self.log.close()
 
 
+def _as(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
+    """A stream has one schema: texts of another width or layout become those of its first batch."""
+    try:
+        columns = [c if c.type == f.type else c.cast(f.type) for c, f in zip(batch.columns, wanted)]
+    except pa.ArrowException as e:
+        raise TypeError(f"found columns {batch.schema.types}, wanted {wanted.types} as in the first batch") from e
+    return pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
 def _part(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
     missing = [c for c in columns if batch.schema.get_field_index(c) < 0]
     if missing:
@@ -107,9 +117,9 @@ def schema(package: str, column: str = "text", keep: pa.Schema | None = None, pr
     names = _sent(column, options)
     process = _Process(command(package, column, 1, program, options))
     try:
-        process.send(pa.record_batch([pa.array([], pa.utf8())] * len(names), names=names))
-        process.finish()
         try:
+            process.send(pa.record_batch([pa.array([], pa.utf8())] * len(names), names=names))
+            process.finish()
             found = process.receive().schema
         except (pa.ArrowInvalid, StopIteration, OSError):
             raise process.wrong("found no answer") from None
@@ -194,8 +204,8 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text"
 
 class Encoder:
     """One process that is kept: called with a batch or a table, it answers with the same. For engines that hand over a
-    batch and wait. A process that died is an error of that call; the next call starts another. Calls of several
-    threads take turns."""
+    batch and wait. A process that died is started again, once a batch, and is asked again; where that one dies, too, the
+    call fails. Calls of several threads take turns."""
 
     def __init__(self, package: str, column: str = "text", keep: Sequence[str] = (), threads: int = 1, program: str | None = None,
                  **options: Any) -> None:
@@ -211,6 +221,15 @@ class Encoder:
         type(self).__init__(self, **{k: v for k, v in state.items() if k != "options"}, **state["options"])
 
     def _answer(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        used = self._process is not None  # it has answered before: then it is not the command that is wrong
+        try:
+            return self._ask(batch)
+        except StreamError:
+            if not used:
+                raise
+            return self._ask(batch)
+
+    def _ask(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._process is None:
             self._process = _Process(command(self.package, self.column, self.threads, self.program, self.options))
         process = self._process

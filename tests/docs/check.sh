@@ -66,7 +66,7 @@ cat >"$work/others" <<'END'
 addext aggregation_strategy auto-truncate build-arg cacert cap-drop cflags check chmod cors-allow-origin count cpunodebind data-binary dense-path
 dtype errors foreground golden grpc_python_out help hf-token host hostname http2 json max-batch-tokens max-client-batch-size
 libs max-concurrent-requests membind model-id model-type now once only onnx-io opsets otlp-endpoint payload-limit port prometheus-port
-python_out read-only report rm static strip-section-headers strategy target tool variants version workers
+python_out read-only report rm static strict strip-section-headers strategy target tool variants version workers
 array basefile cleanup cpus-per-task requeue return sshloginfile transfer transferfile
 END
 { cat "$work/options" && tr ' ' '\n' <"$work/others"; } | sort -u >"$work/known"

@@ -104,9 +104,8 @@ def kill_one(package):
     for _ in range(1200):
         time.sleep(.05)
         for line in subprocess.run(["ps", "-eo", "pid=,cputimes=,args="], capture_output=True, text=True).stdout.splitlines():
-            pid, _, args = line.split(None, 2)
-            if name in args.split()[0] and "--input-format arrow" in args and "--errors keep" in args:
-                time.sleep(.3)
+            pid, seconds, args = line.split(None, 2)
+            if name in args.split()[0] and "--input-format arrow" in args and int(seconds) >= 1:
                 try:
                     os.kill(int(pid), signal.SIGKILL)
                 except ProcessLookupError:
