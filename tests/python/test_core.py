@@ -196,7 +196,7 @@ class Calls(unittest.TestCase):
 
     def test_from_bytes(self) -> None:
         with tempfile.TemporaryDirectory() as made:
-            program = ROOT / "build" / "encoderfile"
+            program = Path(os.environ.get("EF_PROGRAM", ROOT / "build" / "encoderfile"))
             if not program.is_file():
                 self.skipTest("no build/encoderfile to make a package of")
             out = os.path.join(made, "ner.encoderfile")
