@@ -7,6 +7,7 @@
  *   hub.c              `POST /`, whose meaning is the model's task, for huggingface_hub
  *   pipeline.c         the same with the results of transformers' pipelines: `run`, ef_run, bodies with a task
  *   openai.c           OpenAI's embeddings and list of models
+ *   explore.c          what the explorer of the page shows
  *   rerank.c           Cohere, Jina and others; and TEI's /rerank, told apart by the body
  *
  * What they share: job.c and reply.c (a request on its way through the session), parts.c, error.c. */

@@ -10,6 +10,7 @@
  *   routes.c    rows: method, path, what to answer; pages that never change are rendered once; head.c: header fields
  *   openapi.c   the same rows and the task's schemas as an OpenAPI 3.1 document
  *   web.c       the page for browsers: files of web/, compressed inside the program
+ *   one_page.c  one page for the person at this machine, without a model: `explore`
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
