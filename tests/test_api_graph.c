@@ -213,25 +213,33 @@ static void test_threads(ef_graph *g)
     }
 }
 
+static bool child_is_told(ef_graph *g)
+{
+    ef_error err = { 0 };
+    size_t n;
+    bool refused = !ef_graph_run(g, NULL, 0, NULL, 0, &err) && err.code == EF_UNAVAILABLE &&
+                   strstr(err.message, "open it again here");
+    bool described = ef_graph_inputs(g, &n) && n == 3;
+    ef_graph_close(g);
+    ef_graph *own = ef_graph_open("tests/golden/export/bert", NULL, &err);
+    bool again = own && ef_graph_inputs(own, &n) && n == 3;
+    ef_graph_close(own);
+    return refused && described && again;
+}
+
 static void test_child(ef_graph *g)
 {
     TEST("a child of fork");
-    ef_error err = { 0 };
+#if defined(__SANITIZE_THREAD__)
+    SKIP("ThreadSanitizer does not follow a fork of several threads");
+    (void)g, (void)child_is_told;
+#else
     int status = -1;
     fflush(stdout);
     pid_t child = fork();
-    if (child == 0) {
-        bool refused = !ef_graph_run(g, NULL, 0, NULL, 0, &err) && err.code == EF_UNAVAILABLE &&
-                       strstr(err.message, "open it again here");
-        size_t n;
-        bool described = ef_graph_inputs(g, &n) && n == 3;
-        ef_graph_close(g);
-        ef_graph *own = ef_graph_open("tests/golden/export/bert", NULL, &err);
-        bool again = own && ef_graph_inputs(own, &n) && n == 3;
-        ef_graph_close(own);
-        _exit(refused && described && again ? 0 : 1);
-    }
+    if (child == 0) _exit(child_is_told(g) ? 0 : 1);
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+#endif
 }
 
 static void test_package(void)
