@@ -185,9 +185,18 @@ void tensor_store(Tensor *t, int64_t at, int64_t n, const double *from)
     }
 }
 
-static void ints_to_floats(const int64_t *x, float *y, int64_t n)
+#define INTS_TO_FLOATS(T) \
+    for (int64_t i = 0; i < n; i++) y[i] = (float)((const T *)from->data)[at + i]
+/* Of tables with small numbers every token takes a row. False: the type is none of these. */
+static bool ints_to_floats(const Tensor *from, int64_t at, float *y, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
+    switch ((int)from->type) {
+    case T_I64: INTS_TO_FLOATS(int64_t); return true;
+    case T_I32: INTS_TO_FLOATS(int32_t); return true;
+    case T_I8: INTS_TO_FLOATS(int8_t); return true;
+    case T_U8: INTS_TO_FLOATS(uint8_t); return true;
+    default: return false;
+    }
 }
 
 /* Integers go through int64, everything else through double: each is exact for what it carries. */
@@ -197,8 +206,8 @@ void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, i
         const size_t size = dtype_size(to->type);
         memcpy((char *)to->data + (size_t)to_at * size,
                (const char *)from->data + (size_t)at * size, (size_t)n * size);
-    } else if (from->type == T_I64 && to->type == T_F32) {
-        ints_to_floats((const int64_t *)from->data + at, (float *)to->data + to_at, n);
+    } else if (to->type == T_F32 && ints_to_floats(from, at, (float *)to->data + to_at, n)) {
+        return;
     } else if (dtype_is_float(from->type) || dtype_is_float(to->type)) {
         for (int64_t i = 0; i < n; i++) set_double(to, to_at + i, tensor_get(from, at + i));
     } else {
