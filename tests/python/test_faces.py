@@ -7,6 +7,7 @@ import base64
 import importlib.util
 import json
 import os
+import tempfile
 import types
 import unittest
 from typing import Any
@@ -115,6 +116,30 @@ class Faces(unittest.TestCase):
         classes = types.SimpleNamespace(**{name: getattr(encoderfile_c, name) for name in dir(encoderfile_c) if name.startswith("ORT")},
                                         onnx_folder=face_cases.tokenizer_path)
         self.check("ort", face_cases.ORT_GROUPS, classes)
+
+    def test_pictures_and_saving(self) -> None:
+        signs = os.path.join(face_cases.EXAMPLES, "road-signs")
+        core = encoderfile_c.Model(signs, threads=1)
+        pixels = np.random.default_rng(1).integers(0, 255, (40, 30, 3), np.uint8)
+        given = core.prepare({"image": pixels})["pixel_values"].numpy()
+        model = encoderfile_c.ORTModelForImageClassification.from_pretrained(signs)
+        out = model(given)
+        self.assertEqual((type(out).__name__, list(out)), ("ImageClassifierOutput", ["logits"]))
+        np.testing.assert_allclose(out.logits[0], core.tensors({"image": pixels})[0].numpy().reshape(-1), atol=1e-4)
+        with tempfile.TemporaryDirectory() as made:
+            model.save_pretrained(made)
+            self.assertEqual(sorted(os.listdir(made)), ["config.json", "model.onnx"])
+            again = encoderfile_c.ORTModelForImageClassification.from_pretrained(made, file_name="model.onnx")
+            np.testing.assert_allclose(again(pixel_values=given).logits, out.logits, atol=1e-5)
+            self.assertEqual(again.config.id2label, model.config.id2label)
+
+    def test_fixed_shapes(self) -> None:
+        tokenizer = encoderfile_c.ONNXTokenizer(os.path.join(face_cases.EXAMPLES, "bus-ner"), batch_size=2, sequence_length=8)
+        found = tokenizer(["a bus", "to Goa", "AC sleeper bus from Bangalore to Mumbai tomorrow"])
+        self.assertEqual({name: (one.shape, one.dtype.name) for name, one in found.items()},
+                         {name: ((4, 8), "int64") for name in ("input_ids", "token_type_ids", "attention_mask")})
+        self.assertEqual([len(part["input_ids"]) for part in tokenizer.chunks(["a"] * 5)], [2, 2, 2])
+        self.assertEqual(tokenizer("a bus")["attention_mask"].tolist(), [[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]])
 
     def test_errors_are_documented_ones(self) -> None:
         with self.assertRaises(EncoderfileError) as caught:
