@@ -158,11 +158,12 @@ def program(target):
 
 
 def make(target, folder):
+    core, own = target.extension().read_bytes(), program(target)  # first: a build that fails leaves no wheel
     wheel = Wheel(folder, target.tag)
     for name, data in sources():
         wheel.add(name, data)
-    wheel.add("encoderfile_c/_core.abi3.so", target.extension().read_bytes(), 0o755)
-    wheel.add(f"{wheel.name}.data/scripts/encoderfile", program(target), 0o755)
+    wheel.add("encoderfile_c/_core.abi3.so", core, 0o755)
+    wheel.add(f"{wheel.name}.data/scripts/encoderfile", own, 0o755)
     return wheel.close()
 
 
