@@ -262,8 +262,8 @@ typedef struct ArrowBody {
 
 static bool damaged_buffer(const ArrowBody *b, Err *err)
 {
-    return fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should be",
-                (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
+    return fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as there "
+                "should be", (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
 }
 
 /* A buffer's length, or -1: it is stored; then its bytes. A length that so few bytes cannot have takes no memory. */
