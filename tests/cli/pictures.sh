@@ -89,4 +89,6 @@ for picture in "$SIGNS"/pictures/*.png; do
     label=$(basename "$picture" .png | tr - ' ')
     prints "$label" "{\"labels\":\[{\"label\":\"$label\"," "$EF" infer "$SIGNS" "$picture" --top-k 1 -f jsonl
 done
+ls "$SIGNS"/pictures/*.png >signs.txt
+prints "pictures as a table" '^"\[{""label"":""give way"",""index"":1,' "$EF" map "$SIGNS" signs.txt --input-format text --output-format csv
 finish
