@@ -225,7 +225,16 @@ if command -v zstd >/dev/null; then
     works "map of .zst" "$EF" map -m "$MODEL" many.jsonl.zst && same "map of .zst" txt whole.jsonl
     head -c 3000 many.jsonl.zst >cut.zst
     refuses "zstd that is cut short" "zstd: the data is cut short" "$EF" map -m "$MODEL" cut.zst --input-format jsonl
+else
+    skipped=$((skipped + 1)) && echo "  skipped: packed with zstd: no such program"
 fi
+mkfifo two && { "$EF" map -m "$MODEL" --output-format arrow -o two.arrow <two 2>two.err & } && first=$! && exec 8>two
+head -5 many.jsonl >&8
+tries=0
+while [ ! -s two.arrow ] && [ $tries -lt 300 ]; do sleep 0.1 && tries=$((tries + 1)); done
+refuses "two writers" "another process is writing it" "$EF" map -m "$MODEL" many.jsonl -o two.arrow --resume
+exec 8>&- && wait $first
+check $? "the first writer goes on"
 
 # Somebody sends some lines and waits for their answers before sending more.
 mkfifo ask && { "$EF" map -m "$MODEL" <ask >>asked 2>err & } && exec 9>ask
