@@ -59,7 +59,11 @@ bool output_open(Args *a, MapOutput *o, bool *begun, Err *err)
     if (flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return fail(err, EF_IO, "%s: another process is writing it", o->path);
     *begun = lseek(o->fd, 0, SEEK_END) > 0;
-    if (!*begun || args_has(a, "resume")) return true;
+    if (!*begun) return true;
+    if (o->form == &batch_form_parquet)
+        return fail(err, EF_USAGE, "%s: is there already, and Parquet cannot be gone on with: take another name, or "
+                    "--checkpoint DIR", o->path);
+    if (args_has(a, "resume")) return true;
     return fail(err, EF_USAGE, "%s: has %s already; --resume goes on behind them", o->path, o->form ? "rows" : "lines");
 }
 
@@ -233,6 +237,9 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Valu
     t->batch_rows = args_int(a, "batch-rows");
     if (!vector_form(a, m, params, &t->vectors, err)) return false;
     if (!table_begin(t, facts, facts_of(a, o, m, params, facts), err)) return false;
+    /* A row that failed has zeros: pyarrow before 26 reads no nulls here. */
+    for (int i = t->kept; o->form == &batch_form_parquet && i < t->fields.n; i++)
+        if (t->fields.field[i].kind == ARROW_FIXED_LIST) t->fields.field[i].nullable = false;
     if (o->parts) return begin_parts(a, o, err);
     return (stream ? o->form->create_stream : o->form->create_file)(&t->arena, &t->fields, &out, &t->writer, err);
 }

@@ -389,6 +389,12 @@ static bool field_struct(ParquetWriter *w, const ArrowField *f, WritePath p, con
     return true;
 }
 
+/* With nulls pyarrow before 26 could not read the file: then it is told to be a list as others. */
+static bool is_fixed(const ArrowField *f)
+{
+    return f->kind == ARROW_FIXED_LIST && !is_nullable(f);
+}
+
 /* A group with the name, a repeated one in it, the items in that. The items of a map are its pairs. */
 static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *err)
 {
@@ -400,7 +406,7 @@ static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *
                                  map ? MAP : LIST, { map ? MEANS_MAP : MEANS_LIST }, NULL };
     const WriteElement inner = { map ? STR("key_value") : STR("list"), PARQUET_REPEATED, map ? item->children : 1, -1,
                                  { MEANS_NOTHING }, NULL };
-    w->fixed |= f->kind == ARROW_FIXED_LIST;
+    w->fixed |= is_fixed(f);
     element_put(w, &outer);
     p.name[p.names++] = inner.name;
     p.defined++;
@@ -433,6 +439,18 @@ static void footer_pair(Buf *to, Str key, Str value)
     thrift_put_stop(to);
 }
 
+/* The fields for ARROW:schema. */
+static void footer_fields(Arena *arena, const ArrowField *from, ArrowField *to, int n)
+{
+    for (int i = 0; i < n; i++) {
+        to[i] = from[i];
+        to[i].child = ARRAY(arena, ArrowField, from[i].children);
+        footer_fields(arena, from[i].child, to[i].child, from[i].children);
+        to[i].encoded = false; /* the values themselves are written */
+        if (from[i].kind == ARROW_FIXED_LIST && !is_fixed(&from[i])) to[i].kind = ARROW_LIST;
+    }
+}
+
 static void footer_pairs(const ParquetWriter *w, Buf *to, int *last)
 {
     Buf message = { 0 }, text = { 0 };
@@ -441,7 +459,9 @@ static void footer_pairs(const ParquetWriter *w, Buf *to, int *last)
     thrift_put_list(to, last, 5, THRIFT_STRUCT, n);
     for (int i = 0; i < w->fields->pairs; i++) footer_pair(to, w->fields->pair[i].key, w->fields->pair[i].value);
     if (!w->fixed) return;
-    arrow_write_schema(&message, w->fields);
+    ArrowFields told = { .field = ARRAY(w->arena, ArrowField, w->fields->n), .n = w->fields->n };
+    footer_fields(w->arena, w->fields->field, told.field, told.n);
+    arrow_write_schema(&message, &told);
     base64_write(&text, buf_view(&message));
     footer_pair(to, STR("ARROW:schema"), buf_view(&text));
     buf_free(&message);

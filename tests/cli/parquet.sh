@@ -8,7 +8,7 @@ same() { # NAME A B
     cmp -s "$2" "$3"
     check $? "$1: $2 and $3 differ"
 }
-map() { "$EF" map -m "$BUS" "$@"; }
+map() { case $1 in -m) "$EF" map "$@" ;; *) "$EF" map -m "$BUS" "$@" ;; esac; }
 
 # ---- what comes in, whoever wrote it ----
 works "the rows as JSON lines" map --keep id --errors keep --input-format jsonl --output-format jsonl "$GOLDEN/rows.json"
@@ -39,6 +39,16 @@ done
 [ "$(grep -c . parquet.txt)" = 60 ] && grep -q 'DEST"' parquet.txt
 check $? "results are there"
 
+# Vectors: lists of one length are told in Arrow's schema, and a row that failed has zeros.
+printf '{"id":1,"text":"bus to Goa"}\n{"id":2,"text":""}\n' >two.jsonl
+for form in list fixed; do
+    works "vectors, $form" map -m "$ROOT/tests/golden/sentence/mean" two.jsonl --vectors $form --keep text -o $form.parquet
+    works "vectors, $form, again" map $form.parquet --keep embedding,error --output-format jsonl --errors keep
+    sed -n '2s/.*"embedding":\([^,]*\),.*/\1/p' txt >second.$form
+done
+grep -q ARROW:schema fixed.parquet && ! grep -q ARROW:schema list.parquet && grep -q '^\[0' second.fixed && grep -q null second.list
+check $? "vectors: ARROW:schema where all have one length, zeros for a row that failed"
+
 # ---- what is wrong ----
 refuses "another column" 'did you mean --field text' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
 refuses "another column to keep" 'did you mean --keep price' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
@@ -54,7 +64,7 @@ check $? "Parquet in a pipe"
 head -c 5000 "$GOLDEN/pyarrow.parquet" >cut.parquet
 refuses "a file that is cut short" 'not written whole' map cut.parquet -o z.parquet
 refuses "Parquet to a pipe" 'wanted a file' map "$GOLDEN/pyarrow.parquet" --output-format parquet
-refuses "a name that is taken" 'has rows already' map "$GOLDEN/pyarrow.parquet" -o x.parquet
+refuses "a name that is taken" 'is there already' map "$GOLDEN/pyarrow.parquet" -o x.parquet
 
 # ---- a checkpoint ----
 i=0
