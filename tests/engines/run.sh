@@ -34,6 +34,7 @@ judge "map killed" "$python" tests/engines/kill.py "$work/bus.encoderfile"
 [ -x build/tests/test_data_parquet ] || make -s build/tests/test_data_parquet
 judge "random tables of Parquet" "$python" tools/oracle/parquet.py check build/tests/test_data_parquet "${TABLES:-10000}"
 judge "Parquet of engines" "$python" tools/oracle/parquet.py engines build/tests/test_data_parquet 200
+judge "memory of Parquet" "$python" tools/oracle/parquet.py memory "$EF"
 judge "checkpoints killed 100 times" env KILLS=100 tests/cli/parquet.sh "$EF"
 "$python" tests/engines/engines.py data "$work/bus.encoderfile" "$work/rows" "${ENGINE_ROWS:-20000}" >/dev/null 2>&1 || exit 1
 for engine in stream duckdb polars daft spark ray; do

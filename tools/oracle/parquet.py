@@ -6,6 +6,8 @@ tests/golden/parquet, for test_data_parquet.c. And random tables through our rea
   parquet.py                         writes the golden files; a writer that is absent is left out, and said
   parquet.py check TURN [TABLES]     random tables of pyarrow through `TURN turn IN OUT`, read by pyarrow (default: 10000)
   parquet.py engines TURN [TABLES]   the same of each other engine: it writes, it reads ours (default: 200)
+  parquet.py memory PROGRAM [MB]     resident memory of `map` on a file of 20 GB of which little is text, and on a row group
+                                     with 200 MB of text in one page or in many (default: at most 300 MB)
 
 TURN is build/tests/test_data_parquet. rows.json has a line a row, of every file, as arrow_value gives it: times and dates
 are their numbers, decimals their 16 bytes in base64.
@@ -329,9 +331,51 @@ def engines(program, tables):
         print(f"{tables} tables of {name}: equal", flush=True)
 
 
+# ---- memory ----
+def peak(program, path, out, seconds=20):
+    """MB; it is stopped after some seconds: more is read as more is answered."""
+    import time
+    model = os.path.join(HERE, "..", "..", "..", "examples", "bus-ner")
+    if os.path.exists(out): os.remove(out)
+    run = subprocess.Popen([program, "map", "-m", model, path, "--keep", "id", "-o", out], stderr=subprocess.DEVNULL)
+    most, end = 0, time.time() + seconds
+    while run.poll() is None and time.time() < end:
+        try:
+            with open(f"/proc/{run.pid}/status") as f: lines = [x.split()[1] for x in f if x.startswith("VmHWM")]
+            most = max([most] + [int(x) // 1024 for x in lines])
+        except OSError: pass
+        time.sleep(0.1)
+    run.kill(), run.wait()
+    return most
+
+
+def memory(program, limit):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    rows = 1000000
+    text = [f"{i:09d} " + "bus from Pune to Goa " * 9 for i in range(rows)]
+    t = pa.table({"id": pa.array(range(rows), pa.int64()), "text": text})
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        at = lambda name: os.path.join(folder, name)
+        for name, how in (("many pages", {}), ("one page", dict(data_page_size=1 << 30, write_batch_size=rows, max_rows_per_page=rows))):
+            for codec in ("none", "snappy"):
+                pq.write_table(t, at("t.parquet"), row_group_size=rows, compression=codec, use_dictionary=False, **how)
+                found[f"200 MB in {name}, {codec}"] = peak(program, at("t.parquet"), at("out.parquet"))
+        pq.write_table(t.slice(0, 5000), at("s.parquet"))
+        with open(at("s.parquet"), "rb") as f: data = f.read()
+        end = int.from_bytes(data[-8:-4], "little") + 8
+        with open(at("sparse.parquet"), "wb") as f:                  # 19.5 GB that no wanted column has
+            f.write(data[:-end]), f.seek(19_500_000_000, 1), f.write(data[-end:])
+        found["20 GB, little of it text"] = peak(program, at("sparse.parquet"), at("out.parquet"))
+    for name, mb in found.items(): print(f"{name}: {mb} MB")
+    sys.exit(max(found.values()) > limit)
+
+
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else "golden"
     count = int(sys.argv[3]) if len(sys.argv) > 3 else None
     if what == "check": check(sys.argv[2], count or 10000)
     elif what == "engines": engines(sys.argv[2], count or 200)
+    elif what == "memory": memory(sys.argv[2], count or 300)
     else: golden()
