@@ -13,6 +13,7 @@ void sha256_start(Sha256 *s)
 
 void sha256_add(Sha256 *s, const void *data, size_t n)
 {
+    if (n == 0) return; /* then there may be no data */
     const uint8_t *p = data;
     size_t held = s->length % BLOCK;
     s->length += n;
