@@ -36,7 +36,7 @@ static const Option options[] = {
     { "keep", 0, "NAMES", "keys or columns that are handed through, with a comma between, or all; default: the id of "
       "JSON lines" },
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
-    { "output-format", 0, "FORM", "of the output (default: by --output's name, else arrow for arrow and jsonl for "
+    { "output-format", 0, "FORM", "of the output (default: by --output's name, else arrow for tables and jsonl for "
       "others)", TAKES_WORD, .words = map_forms },
     { "results", 0, "WHAT", "of token classification, in tables; default: entities", TAKES_WORD, .words = map_results },
     { "vectors", 0, "FORM", "in tables: lists, or lists of one length", TAKES_WORD, .standard = "list",
@@ -525,7 +525,7 @@ const Command cmd_map = {
                "likewise, with \"audio\".\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
-               "gzip is unpacked on the way. Arrow and Parquet: a column text (--column), and other columns\n"
+               "gzip is unpacked on the way. Arrow and Parquet: a column text (--column); other columns\n"
                "are not read but for those of --keep. In tables a row that failed has its error and nulls.\n"
                "--resume reads --output first: each line must have its record's id and this task's members,\n"
                "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"
