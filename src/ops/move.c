@@ -94,7 +94,8 @@ static bool transpose_run(OpCall *call, Err *err)
     if (!find_order(call, order, err)) return false;
     if (turn_find(t, order, &turn, &matrices)) {
         turn.each = (turn.columns + TURN_COLUMNS - 1) / TURN_COLUMNS;
-        op_split(call, matrices * turn.each, MAX(32768 / MAX(turn.rows * MIN(turn.columns, TURN_COLUMNS), 1), 1), turn_range, &turn);
+        const int64_t piece = MAX(turn.rows * MIN(turn.columns, TURN_COLUMNS), 1); /* numbers */
+        op_split(call, matrices * turn.each, MAX(32768 / piece, 1), turn_range, &turn);
         return true;
     }
     dense_steps(t->rank, t->dim, dense);

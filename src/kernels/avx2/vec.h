@@ -17,6 +17,7 @@ enum { TILE_ROWS = 6, TILE_PANELS = 4 };
 INLINE int tile_panels(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 enum { ATTEND_PANELS = 1 }; /* panels of queries that attention takes at once */
 /* rows x panels of every tile there is. */
+#define TILE_STEP(a, b, sum) vf_fma(a, b, sum) /* of a sum: body/tile.h */
 #define TILES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(3, 1) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
 
 typedef struct vf {

@@ -16,6 +16,7 @@
 enum { TILE_ROWS = 8, TILE_PANELS = 3 };
 INLINE int tile_panels(int rows) { return (void)rows, TILE_PANELS; }
 enum { ATTEND_PANELS = 3 }; /* panels of queries that attention takes at once */
+#define TILE_STEP(a, b, sum) vf_fma(a, b, sum) /* of a sum: body/tile.h */
 #define TILES(X)                                                                               \
     X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1)                            \
     X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2)                            \

@@ -5,6 +5,7 @@
 #include "kernels/tables.h"
 #include "kernels/avx512/vec.h"
 
+#undef TILE_STEP
 #define TILE_STEP(a, b, sum) _mm512_dpbf16_ps(sum, (__m512bh)(a), (__m512bh)(b))
 enum { STEP = 2 };
 #include "kernels/body/attention.h"

@@ -300,7 +300,8 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     const bool far = a->start[a->B] * a->ldk > MOST_NEAR;
     b.panel = b.result + most * a->D * PANEL;
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
-    side_keys(&b, length, attention_keys_of(a, length, q0, q1), q1 - q0, b.scores + most * MIN(length, (int64_t)ATTEND_KEYS) * PANEL);
+    side_keys(&b, length, attention_keys_of(a, length, q0, q1), q1 - q0,
+              b.scores + most * MIN(length, (int64_t)ATTEND_KEYS) * PANEL);
     for (b.i = q0; b.i < q1; b.i += b.count) {
         b.count = (int)MIN(most * PANEL, q1 - b.i);
         b.panels = (b.count + PANEL - 1) / PANEL;

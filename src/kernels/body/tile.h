@@ -6,11 +6,6 @@
 #ifndef KERNELS_BODY_TILE_H
 #define KERNELS_BODY_TILE_H
 
-/* One step of a sum: a product of floats, or of pairs of bf16 in the place of one. */
-#ifndef TILE_STEP
-#define TILE_STEP(a, b, sum) vf_fma(a, b, sum)
-#endif
-
 /* What will be read after this tile: every few steps a line of each panel is prefetched, so that
  * weights are loaded during compute. The row tiles of a panel share the prefetching. */
 enum { STRIDE = 8 };        /* steps between two such moments */
