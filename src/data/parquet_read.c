@@ -185,7 +185,7 @@ static Str slot_copy(Arena *arena, const Buf *b)
 /* Big endian of `from` bytes, signed, to little endian of `to` bytes. */
 static void decimal_turn(const char *in, size_t from, char *out, size_t to)
 {
-    const char fill = from && in[0] < 0 ? (char)0xff : 0;
+    const char fill = from && (signed char)in[0] < 0 ? (char)0xff : 0;
     for (size_t i = 0; i < to; i++) out[i] = i < from ? in[from - 1 - i] : fill;
 }
 
@@ -201,7 +201,7 @@ static bool slot_decimal(Arena *arena, const ParquetSlot *s, ArrowColumn *a, Err
         const char *in = s->raw.data.p + at;
         if (from > to) return fail(err, EF_INVALID_INPUT, "found a decimal of %zu bytes, wanted %zu", from, to);
         if (leaf->type == PARQUET_BYTES || leaf->type == PARQUET_FIXED) decimal_turn(in, from, out + i * to, to);
-        else memset(memcpy(out + i * to, in, from) + from, in[from - 1] < 0 ? 0xff : 0, to - from);
+        else memset(memcpy(out + i * to, in, from) + from, (signed char)in[from - 1] < 0 ? 0xff : 0, to - from);
     }
     a->data = (Str){ out, n * to };
     return true;
