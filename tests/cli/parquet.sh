@@ -68,19 +68,19 @@ refuses "a name that is taken" 'is there already' map "$GOLDEN/pyarrow.parquet" 
 
 # ---- a checkpoint ----
 i=0
-while [ $i -lt 3000 ]; do
+while [ $i -lt 1200 ]; do
     printf '{"id":%d,"text":"bus %d from Pune to Goa via stop %d"}\n' $i $((i * 7919 % 1000)) $((i % 37))
     i=$((i + 1))
 done >many.jsonl
-sed -n 1,400p many.jsonl >a.jsonl && sed -n 401,407p many.jsonl >b.jsonl && : >c.jsonl
+sed -n 1,150p many.jsonl >a.jsonl && sed -n 151,157p many.jsonl >b.jsonl && : >c.jsonl
 works "input" map many.jsonl --keep id,text -o many.parquet
 for name in a b; do works "input $name" map $name.jsonl --keep id,text -o in-$name.parquet; done
-run() { dir=$1 && shift && map --checkpoint "$dir" --rows-per-part 250 --keep id "$@"; }
+run() { dir=$1 && shift && map --checkpoint "$dir" --rows-per-part 100 --keep id "$@"; }
 begin=$(date +%s%N)
 works "undisturbed" run whole many.parquet
 took=$(($(date +%s%N) - begin))
 [ "$(echo $(ls whole))" = "$(echo lock $(seq -f 'part-00000-%05.0f.parquet' 0 11) run.json)" ]
-check $? "parts of 250 rows"
+check $? "parts of 100 rows"
 works "done already" run whole many.parquet
 grep -q 'many.parquet is whole: nothing is left' err
 check $? "done already is said"
@@ -90,7 +90,7 @@ kills=0 tries=0 wanted=${KILLS:-4}
 while [ $kills -lt "$wanted" ] && [ $tries -lt $((wanted * 10)) ]; do
     tries=$((tries + 1))
     after=$(awk -v seed="$tries$$" -v took="$took" 'BEGIN { srand(seed); print 0.005 + rand() * took / 1e9 }')
-    if timeout -s KILL "$after" "$EF" map -m "$BUS" --checkpoint cut --rows-per-part 250 --keep id many.parquet >/dev/null 2>&1; then
+    if timeout -s KILL "$after" "$EF" map -m "$BUS" --checkpoint cut --rows-per-part 100 --keep id many.parquet >/dev/null 2>&1; then
         took=$((took * 3 / 4)) && rm -rf cut && continue
     fi
     kills=$((kills + 1))
@@ -117,10 +117,10 @@ for form in jsonl arrow; do
     for part in cut/part-*; do same "parts of $form" "$part" "of-$form/${part#cut/}"; done
 done
 refuses "another model's options" 'begun with other options' run whole many.parquet --results tokens
-refuses "other columns" 'begun with other options' map --checkpoint whole --rows-per-part 250 --keep text many.parquet
-refuses "other parts" 'begun with --rows-per-part 250, found 300' map --checkpoint whole --rows-per-part 300 --keep id many.parquet
+refuses "other columns" 'begun with other options' map --checkpoint whole --rows-per-part 100 --keep text many.parquet
+refuses "other parts" 'begun with --rows-per-part 100, found 300' map --checkpoint whole --rows-per-part 300 --keep id many.parquet
 cp -r "$BUS" other && sed 's/"B-SRC"/"B-FROM"/; s/"I-SRC"/"I-FROM"/' "$BUS/config.json" >other/config.json
-refuses "another model" 'begun with another model' "$EF" map -m other --checkpoint whole --rows-per-part 250 --keep id many.parquet
+refuses "another model" 'begun with another model' "$EF" map -m other --checkpoint whole --rows-per-part 100 --keep id many.parquet
 cp many.parquet kept.parquet && touch many.parquet
 refuses "an input that has changed" 'many.parquet has changed since its first part' run whole many.parquet
 refuses "a pipe" 'wanted inputs that can be read again' run pipe -
@@ -139,10 +139,10 @@ refuses "another schema" 'found a column id: int 64 1?, wanted id: utf8?' run se
 
 # Two at once, and a disk that is full.
 mkdir -p two && : >two/lock
-( flock 9 && "$EF" map -m "$BUS" --checkpoint two --rows-per-part 250 --keep id kept.parquet >/dev/null 2>two.err; echo $? >two.rc ) 9>two/lock
+( flock 9 && "$EF" map -m "$BUS" --checkpoint two --rows-per-part 100 --keep id kept.parquet >/dev/null 2>two.err; echo $? >two.rc ) 9>two/lock
 [ "$(cat two.rc)" != 0 ] && grep -q 'two: another process is at work there' two.err
 check $? "two processes at once"
-( trap '' XFSZ; ulimit -f 20; "$EF" map -m "$BUS" --checkpoint full --rows-per-part 250 --keep id kept.parquet >/dev/null 2>full.err; echo $? >full.rc )
+( trap '' XFSZ; ulimit -f 10; "$EF" map -m "$BUS" --checkpoint full --rows-per-part 100 --keep id kept.parquet >/dev/null 2>full.err; echo $? >full.rc )
 [ "$(cat full.rc)" != 0 ] && grep -q 'cannot be written: File too large' full.err && ! ls full/part-* >/dev/null 2>&1
 check $? "no room: an error, and no half of a part"
 works "room again" run full kept.parquet
