@@ -63,7 +63,7 @@ each "options" '--@' docs/options.md <"$work/options"
 each "YAML keys" '`@`' docs/options.md <"$work/keys"
 # Words that are options of others, or of ours under other names (src/cli).
 cat >"$work/others" <<'END'
-addext aggregation_strategy auto-truncate build-arg cacert cap-drop cflags check chmod cors-allow-origin count cpunodebind data-binary dense-path
+addext aggregation_strategy auto-truncate build-arg cacert cap-drop cpu cflags check chmod cors-allow-origin count cpunodebind data-binary dense-path
 dtype errors foreground golden grpc_python_out help hf-token host hostname http2 json max-batch-tokens max-client-batch-size
 libs max-concurrent-requests membind model-id model-type now once only onnx-io opsets otlp-endpoint payload-limit port prometheus-port
 python_out read-only report rm static strict strip-section-headers strategy target tool variants version workers
