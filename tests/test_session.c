@@ -318,6 +318,58 @@ static void test_queue_gang(void)
     for (int i = 0; i < 8; i++) work_free(more[i]);
 }
 
+/* A lone list is run by the same gang to its end; others that come, or become free, change the gang. */
+static void test_queue_stay(void)
+{
+    TEST("a gang stays with its list");
+    static Load own, gang;
+    Queue q;
+    Taken t;
+    Work *list = WORK(300, 300, 300, 300, 300, 300, 300, 300, 300), *other = WORK(600);
+    most_tokens = 350; /* two rows for two threads */
+    queue_init(&q, QUEUE(.limit = 9, .side = 2), &meters);
+    q.gang[0].load = &gang;
+    q.gangs = 1;
+    sleep_well(&q, 2);
+    bool mine;
+    Err err = { 0 };
+    q.lendable = true;
+    CHECK(queue_enter_run(&q, list, &mine, &err) && mine);
+    queue_borrow(&q, NULL, &t); /* of two runners one helps, one is the borrower's CPU */
+    CHECK(t.gang == 0 && t.helpers == 1 && gang.rows == 2);
+    queue_call(&q, &t, 1);
+    CHECK(q.idle_runners == 1);
+    CHECK(queue_stay(&q, list, &t) && gang.rows == 2 && gang.piece[0].from == 2 && q.running == 600);
+    CHECK(queue_stay(&q, list, &t) && gang.rows == 2 && list->turn.at == 6);
+    queue_pass(&q, STAGE_RUN, other); /* now each has its own */
+    CHECK(!queue_stay(&q, list, &t) && gang.rows == 0 && q.running == 0 && q.heap_n == 2);
+    queue_give_back(&q, t.gang);
+    CHECK(queue_load(&q, &own, NULL, false, &t) && t.gang < 0 && own.n == 1);
+    queue_free(&q);
+    work_free(list), work_free(other);
+}
+
+/* A gang has as many as are due to its job: who comes next finds some, too. */
+static void test_queue_due(void)
+{
+    TEST("threads of a gang by what waits and runs");
+    enum { SIDE = 8, FREE = 7 };
+    static Load own, gang;
+    Queue q;
+    Taken t;
+    Work *text = WORK(600);
+    most_tokens = 1000;
+    queue_init(&q, QUEUE(.limit = 9, .side = SIDE), &meters);
+    q.gang[0].load = &gang;
+    q.gangs = 1;
+    queue_pass(&q, STAGE_RUN, text);
+    sleep_well(&q, FREE);
+    q.running = 600; /* another's */
+    CHECK(queue_load(&q, &own, NULL, false, &t) && t.gang == 0 && t.helpers == SIDE / 2 - 1);
+    queue_free(&q);
+    work_free(text);
+}
+
 /* Who was called for a job is not free for another, though it may not be awake yet. */
 static void test_queue_called(void)
 {
@@ -816,6 +868,8 @@ int main(void)
     test_queue_dropped();
     test_queue_side();
     test_queue_gang();
+    test_queue_stay();
+    test_queue_due();
     test_queue_called();
     test_queue_dropped_aside();
     test_tasks();

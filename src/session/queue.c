@@ -570,15 +570,24 @@ static void fill(Queue *queue, int64_t most, int64_t enough, Load *load)
     queue->last_long = long_row(load->longest, most);
 }
 
+/* How many threads are a job's by its part of what waits and runs. One that took all that are free
+ * would leave none to a job that comes, or that runs on one thread and could take more the next time. */
+static int threads_due(const Queue *queue, int64_t job)
+{
+    int64_t all = MAX(queue->cost + queue->running, 1);
+    return (int)((queue->side * job + all - 1) / all);
+}
+
 /* How many of those that are free should share the next run. Nothing may be left: all that waited was
  * dropped, or a runner was faster than a borrower. With as many jobs each has its own. A
  * little is for one alone, unless most of the others have nothing to do; of many short rows each takes
  * a part to itself, where there is enough for that; what cannot be cut is for all. */
 static int threads_for(const Queue *queue, int idle)
 {
-    int all = 1 + idle, jobs = queue->heap_n, most = jobs ? all / jobs : 0;
-    if (most <= 1 || free_gang(queue) < 0) return 1;
-    int64_t job = queue->cost / jobs, least = queue->least(queue->of);
+    int all = 1 + idle, jobs = queue->heap_n;
+    int64_t job = jobs ? queue->cost / jobs : 0, least = queue->least(queue->of);
+    int most = jobs ? MIN(all / jobs, threads_due(queue, job)) : 0;
+    if (most <= 1) return 1;
     if (job <= OWN_PART && 2 * idle < queue->side) return 1;
     bool cut = queue->heap[0].cost <= OWN_PART && job >= OWN_PARTS * OWN_PART;
     if (cut) least = MAX(least, OWN_PART);
@@ -596,10 +605,11 @@ static void fill_share(Queue *queue, int threads, Load *load)
     queue->running += load->cost;
 }
 
-static void lead_gang(Queue *queue, int threads, Taken *to)
+static void lead_gang(Queue *queue, int threads, int spare, Taken *to)
 {
     to->gang = free_gang(queue);
     to->helpers = threads - 1;
+    to->spare = spare;
     to->load = queue->gang[to->gang].load;
     queue->gang[to->gang].taken = true;
     queue->ganged++;
@@ -609,8 +619,8 @@ static void lead_gang(Queue *queue, int threads, Taken *to)
 static void load_rows(Queue *queue, Load *own, int idle, Taken *to)
 {
     int threads = queue->side ? threads_for(queue, idle) : 0;
-    if (threads > 1) return lead_gang(queue, threads, to);
-    if (threads == 1) return fill_share(queue, threads, own);
+    if (threads > 1 && free_gang(queue) >= 0) return lead_gang(queue, threads, 0, to);
+    if (threads >= 1) return fill_share(queue, 1, own);
     int64_t most = queue->most(queue->of, 0);
     fill(queue, most, most, own);
 }
@@ -699,7 +709,7 @@ void queue_borrow(Queue *queue, Load *load, Taken *to)
     to->dropped = sweep(queue);
     int idle = free_runners(queue) - 1; /* one gives its CPU to the borrower */
     if (!queue->side) load_rows(queue, load, 0, to);
-    else if (free_gang(queue) >= 0) lead_gang(queue, threads_for(queue, idle), to);
+    else if (free_gang(queue) >= 0) lead_gang(queue, threads_for(queue, idle), 1, to);
     else came = ask_runner(queue);
     unlock_and_signal(queue, came);
 }
@@ -713,6 +723,26 @@ void queue_call(Queue *queue, const Taken *taken, unsigned call)
     gang->call = call;
     for (; gang->called < called; gang->called++) add_call(queue, &calls);
     unlock_and_signal_all(queue, &calls);
+}
+
+bool queue_stay(Queue *queue, Work *list, Taken *taken)
+{
+    Gang *gang = &queue->gang[taken->gang];
+    queue_lock(queue);
+    queue->running -= gang->load->cost;
+    empty(gang->load);
+    while (list) {
+        Work *work = list;
+        list = work->next;
+        append_run(queue, work);
+    }
+    taken->dropped = sweep(queue);
+    int others = free_runners(queue) - taken->spare + taken->helpers;
+    bool stay = queue->heap_n && !left_to_runner(queue, queue->stage[STAGE_ADMIT].head) &&
+                threads_for(queue, others) == 1 + taken->helpers;
+    if (stay) fill_share(queue, 1 + taken->helpers, gang->load);
+    queue_unlock(queue);
+    return stay;
 }
 
 /* The runner's last run is over. */

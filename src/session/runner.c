@@ -374,19 +374,9 @@ static bool told_again(Work **list, int n)
     return false;
 }
 
-static void settle(Replica *me)
+static void settle_complete(Replica *me, Work **complete, int n)
 {
     Session *s = me->s;
-    Work *complete[LOAD_PIECES];
-    int n = 0;
-    for (int i = 0; i < me->load.n; i++) {
-        Work *work = me->load.piece[i].work;
-        if (work->err.code != EF_OK) work_done(s, work);
-        else if (work->turn.at < work->rows) queue_pass(&s->queue, STAGE_RUN, work);
-        else if (s->vms && s->model->transform->post) queue_pass(&s->queue, STAGE_SCRIPT, work);
-        else complete[n++] = work;
-    }
-    if (n == 0) return;
     double begin = now_seconds();
     for (int i = 0; i < n; i++) texts_keep(s, complete[i]);
     s->steps.finish(s, me->pool, complete, n);
@@ -395,6 +385,30 @@ static void settle(Replica *me)
         complete[i]->more = told_again(complete + i, n - i);
         work_done(s, complete[i]);
     }
+}
+
+/* Returns a list of the jobs that have rows left. */
+static Work *settle(Replica *me)
+{
+    Session *s = me->s;
+    Work *complete[LOAD_PIECES], *left = NULL, **end = &left;
+    int n = 0;
+    for (int i = 0; i < me->load.n; i++) {
+        Work *work = me->load.piece[i].work;
+        if (work->err.code != EF_OK) {
+            work_done(s, work);
+        } else if (work->turn.at < work->rows) {
+            *end = work;
+            end = &work->next;
+        } else if (s->vms && s->model->transform->post) {
+            queue_pass(&s->queue, STAGE_SCRIPT, work);
+        } else {
+            complete[n++] = work;
+        }
+    }
+    *end = NULL;
+    if (n) settle_complete(me, complete, n);
+    return left;
 }
 
 static void drop(Session *s, Work *list)
@@ -433,11 +447,12 @@ static void replica_close(Replica *me)
     arena_free(&me->scratch);
 }
 
-static void run_and_settle(Replica *me)
+static Work *run_and_settle(Replica *me)
 {
     if (me->load.n) time_load(me);
-    settle(me);
+    Work *left = settle(me);
     arena_reset(&me->scratch, SCRATCH_KEPT);
+    return left;
 }
 
 /* ---- gangs ---- */
@@ -454,7 +469,7 @@ static bool gang_make(Session *s, int i)
 
 bool gangs_make(Session *s)
 {
-    enum { RUNNERS_OF_A_GANG = 4 };
+    enum { RUNNERS_OF_A_GANG = 3 };
     int n = MIN(MAX(s->options.threads / RUNNERS_OF_A_GANG, 1), MOST_GANGS);
     for (int i = 0; i < n; i++)
         if (!gang_make(s, i)) return false;
@@ -467,11 +482,15 @@ void gangs_free(Session *s)
         if (s->gang[i]) replica_close(s->gang[i]);
 }
 
-static void run_gang(Session *s, const Taken *taken)
+static void run_gang(Session *s, Taken *taken)
 {
     Replica *gang = s->gang[taken->gang];
     if (taken->helpers > 0) queue_call(&s->queue, taken, pool_call(gang->pool, taken->helpers));
-    run_and_settle(gang);
+    for (Work *left; (left = run_and_settle(gang));) {
+        bool stay = queue_stay(&s->queue, left, taken);
+        drop(s, taken->dropped);
+        if (!stay) break;
+    }
     if (taken->helpers > 0) pool_dismiss(gang->pool);
     queue_give_back(&s->queue, taken->gang);
 }
@@ -483,19 +502,19 @@ void runner_borrowed(Session *s)
     drop(s, taken.dropped);
     if (taken.gang >= 0) return run_gang(s, &taken);
     if (side_by_side(s)) return;
-    run_and_settle(s->replica);
-    queue_give_back(&s->queue, -1);
+    queue_pass_runs(&s->queue, run_and_settle(s->replica));
+    queue_give_back(&s->queue, -1); /* and the runner is called for what is left */
 }
 
 /* ---- the thread ---- */
-static void take_turn(Replica *me, const Taken *taken, Worker *worker)
+static void take_turn(Replica *me, Taken *taken, Worker *worker)
 {
     Session *s = me->s;
     drop(s, taken->dropped);
     if (taken->admit) admit_list(s, taken->admit, worker);
     if (taken->help) pool_help(s->gang[taken->gang]->pool, taken->help, taken->call);
     else if (taken->gang >= 0) run_gang(s, taken);
-    else run_and_settle(me);
+    else queue_pass_runs(&s->queue, run_and_settle(me));
 }
 
 void runner_thread(Worker *worker)

@@ -111,13 +111,15 @@ bool queue_enter(Queue *, Stage, Work *, Err *);  /* a new job: EF_OVERLOADED, E
 bool queue_enter_run(Queue *, Work *, bool *mine, Err *);
 void queue_give_back(Queue *, int gang);         /* that one, or (-1) the only runner's replica */
 void queue_pass(Queue *, Stage, Work *);          /* one that is in already: always room */
-void queue_pass_runs(Queue *, Work *);            /* a list of them, to STAGE_RUN */
+/* A list of them, to STAGE_RUN, by who looks for rows to run next: the first may be its own. */
+void queue_pass_runs(Queue *, Work *);
 void queue_leave(Queue *);                       /* a job is done */
 /* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
 Work *queue_take(Queue *, Stage, int *slice);
 typedef struct Taken {           /* what a runner is to do */
     Load *load;                  /* rows to run: in its own load or in a gang's; may be empty */
-    int gang, helpers;           /* to lead (-1: none), with so many others; or: */
+    int gang, helpers;           /* to lead (-1: none), with so many others; */
+    int spare;                   /*   idle runners that are left out: the leader is none, and has the CPU of one; or: */
     int help;                    /* the worker to be in that gang; 0: none */
     unsigned call;
     Work *admit;                 /* a list of small jobs to admit */
@@ -128,6 +130,9 @@ typedef struct Taken {           /* what a runner is to do */
 bool queue_load(Queue *, Load *load, RunnerBed *bed, bool run, Taken *);
 void queue_borrow(Queue *, Load *, Taken *);     /* by a borrower, without waiting */
 void queue_call(Queue *, const Taken *, unsigned call); /* wakes idle runners: they come to help */
+/* The run of a gang is over. The jobs of a list have rows left and wait for another; true: for this very gang, which
+ * would be formed again as it is, so its load is filled and nobody is dismissed or woken. */
+bool queue_stay(Queue *, Work *list, Taken *);
 void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
