@@ -73,7 +73,10 @@ static bool settle(bool ok, Model *m, Model **out)
     *out = ok ? m : NULL;
     if (!ok) return model_close(m), false;
     m->load_seconds += now_seconds();
-    if (m->onnx) m->load_bytes = onnx_file_bytes(m->onnx);
+    if (m->onnx) {
+        m->load_bytes = onnx_file_bytes(m->onnx);
+        onnx_file_forget(m->onnx);
+    }
     if (m->package.file.n) m->load_bytes = m->package.file.n;
     return true;
 }

@@ -73,6 +73,7 @@ bool onnx_file_open(Arena *, const char *path, OnnxFile *, Err *); /* by the cla
 bool onnx_file_open_for(Arena *, const char *path, const char *task, OnnxFile *, Err *);
 void onnx_file_close(OnnxFile *);
 uint64_t onnx_file_bytes(const OnnxFile *); /* of all files */
+void onnx_file_forget(const OnnxFile *);    /* weights have been packed: most of it need not stay in memory */
 const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else "fp32" */
 /* The precision asked for, or the model's own; an error if it is higher than that. */
 bool source_precision(const OnnxModel *, Str asked, const char **out, Err *);

@@ -88,6 +88,11 @@ void onnx_file_close(OnnxFile *file)
     file->files = NULL;
 }
 
+void onnx_file_forget(const OnnxFile *file)
+{
+    for (const MappedFile *m = file->files; m; m = m->next) file_forget(m->map.p, m->map.n);
+}
+
 uint64_t onnx_file_bytes(const OnnxFile *file)
 {
     uint64_t bytes = 0;
