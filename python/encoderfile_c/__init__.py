@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the same names, for type checkers (tests/python/test_core.p
     from ._core import quantize as quantize
     from ._core import add_config as add_config
     from ._core import compare as compare
+    from ._core import explore as explore
     from ._core import verify as verify
     from ._core import validate as validate
     from ._core import inspect as inspect
@@ -79,7 +80,7 @@ if TYPE_CHECKING:  # the same names, for type checkers (tests/python/test_core.p
 # Where each public name lives.
 _NAMES: dict[str, str] = {
     **dict.fromkeys(("Model", "Tokenizer", "Encoding", "Graph", "Tensor", "export", "quantize", "add_config", "compare",
-                     "verify", "validate", "inspect", "analyze", "metadata", "embed_metadata", "set_log"), "_core"),
+                     "explore", "verify", "validate", "inspect", "analyze", "metadata", "embed_metadata", "set_log"), "_core"),
     **dict.fromkeys(("EncoderfileError", "InputError", "MissingError", "IOFailure", "OutOfMemoryError", "DeadlineError",
                      "UnauthorizedError", "UnavailableError", "BadModelError", "UnsupportedError", "CancelledError",
                      "InternalError"), "errors"),

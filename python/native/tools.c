@@ -113,6 +113,7 @@ TOOL(quantize, ef_quantize, { "model", "out", "options", "progress" }, 2, true)
 TOOL(build, ef_build, { "model", "out", "options", "progress" }, 2, true)
 TOOL(add_config, ef_add_config, { "onnx", "model", "options", "progress" }, 2)
 TOOL(compare, run_compare, { "onnx", "other", "options", "progress" }, 2)
+TOOL(explore, ef_explore, { "model", "other", "options", "progress" }, 2, true)
 TOOL(verify, run_verify, { "model", "options", "progress" }, 1)
 TOOL(validate, run_validate, { "model", "options", "progress" }, 1)
 TOOL(inspect, run_inspect, { "model", "options", "progress" }, 1)
@@ -135,6 +136,8 @@ PyMethodDef py_tool_methods[] = {
     METHOD(add_config, "onnx, model, options=None, progress=None",
            "Copies the files of a model's folder that belong beside an .onnx."),
     METHOD(compare, "onnx, other, options=None, progress=None", "Hierarchy tags of two models."),
+    METHOD(explore, "model, other=None, options=None, progress=None",
+           "Modules, nodes, shapes, parameters, FLOPs and times of a model, or of two."),
     METHOD(verify, "model, options=None, progress=None",
            "Runs the model and says whether it does what it should."),
     METHOD(validate, "model, options=None, progress=None", "Would Optimum load it?"),

@@ -223,10 +223,21 @@ class Tools(unittest.TestCase):
             self.assertIn("model_config", ef.inspect(NER))
             self.assertIsInstance(ef.metadata(out / "model.onnx"), dict)
             self.assertIsInstance(ef.analyze(out / "model.onnx"), dict)
+            self.explored(out)
             self.assertIsInstance(ef.quantize(out, None, {"no-report": True}), dict)
             self.assertTrue((out / "model_quantized.onnx").is_file())
             with self.assertRaises(errors.EncoderfileError):
                 _core.build(NER, os.path.join(made, "x"))  # no program is named, and Python is none
+
+    def explored(self, out: Path) -> None:
+        """A model beside itself, and alone at another length; what is wrong is said."""
+        found = ef.explore(out, out / "model.onnx", {"length": 24})
+        self.assertEqual((found["format"], len(found["models"])), ("encoderfile-explore-1", 2))
+        self.assertEqual(found["models"][0]["nodes"], ef.explore(out, options={"length": 24})["models"][0]["nodes"])
+        for call, kind in ((lambda: ef.explore("/no/such"), FileNotFoundError), (lambda: ef.explore(out, None, {"foo": 1}), ValueError),
+                           (lambda: ef.explore(out, 5), TypeError)):
+            with self.assertRaises(kind):
+                call()
 
     def test_progress_can_raise_and_cancel(self) -> None:
         def raising(*_: Any) -> None:
