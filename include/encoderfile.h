@@ -151,7 +151,7 @@ typedef struct {
     const char *const *labels;
     const char *pooling; /* of texts' vectors: "mean", "cls+max", "graph", "script"; NULL: no vectors */
     bool normalized;     /* they have length 1 */
-    int dimensions;      /* numbers of such a vector; 0: not known */
+    int dimensions;      /* numbers of such a vector, or of a sparse one; 0: not known */
 } ef_info;
 
 const char *ef_version(void);

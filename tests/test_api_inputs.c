@@ -258,6 +258,17 @@ static void check_described(const ef_tokenizer *t)
     CHECK(value_get(&v, "model_input_names")->list.n >= 2 && value_get(&v, "model_max_length")->kind != V_NULL);
 }
 
+/* 900 entries, and <mask> behind them. */
+static void check_added_token(void)
+{
+    ef_error err = { 0 };
+    ef_tokenizer *t = ef_tokenizer_open("tests/golden/text_models/c_roberta", &err);
+    if (!CHECK(t)) return;
+    Value v = described(t);
+    CHECK(value_int(value_get(&v, "vocab_size"), 0) == 900 && ef_token_count(t) == 901);
+    ef_tokenizer_close(t);
+}
+
 static void test_tokenizer(void)
 {
     TEST("what tokens are called");
@@ -274,6 +285,7 @@ static void test_tokenizer(void)
     TEST("what a tokenizer says of itself");
     check_described(t);
     ef_tokenizer_close(t);
+    check_added_token();
     ef_model *m = model_at("examples/bus-ner");
     if (m) check_described(ef_model_tokenizer(m));
     CHECK(!m || strcmp(ef_token_text(ef_model_tokenizer(m), 5), "") != 0);

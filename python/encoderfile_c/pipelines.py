@@ -328,7 +328,7 @@ class FillMaskPipeline(_TextPipeline):
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         sent = {key: params[key] for key in ("top_k", "targets") if params.get(key) is not None}
-        most = self.model.tokenizer.describe()["vocab_size"]
+        most = len(self.model.tokenizer)
         if sent.get("top_k", 1) > most and "targets" not in sent:
             raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted at most {most}")
         return sent

@@ -17,7 +17,9 @@ static void describe(ef_model *m)
     const Model *model = m->model;
     const ModelConfig *config = &model->config;
     int count = task_labels(model->task, config);
-    bool vectors = model_makes_vectors(model);
+    int width = model_makes_vectors(model)                ? config_vector_size(config)
+                : task_can(model->task, NULL, CAN_SPARSE) ? config->vocab_size
+                                                          : 0;
     const char **labels = ARRAY(&m->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
     m->info = (ef_info){ .struct_size = sizeof m->info,
@@ -31,7 +33,7 @@ static void describe(ef_model *m)
                          .labels = count ? labels : NULL,
                          .pooling = model_pooling(model, &m->arena),
                          .normalized = head_normalizes(config->head),
-                         .dimensions = vectors ? config_vector_size(config) : 0 };
+                         .dimensions = width };
 }
 
 /* The model becomes the handle's, or is closed. */

@@ -160,7 +160,7 @@ Value tokenizer_describe(Arena *arena, const Tokenizer *t, const Value *settings
     Value out = value_map(arena, 2 * COUNT(roles) + 12), none = value_null();
     value_add(&out, "tokenizer_class", class ? *class : none);
     value_add(&out, "model", value_of_text(tokenizer_kind(t)));
-    value_add(&out, "vocab_size", value_of_int((int64_t)tokenizer_size(t)));
+    value_add(&out, "vocab_size", value_of_int((int64_t)t->model.vocab.n));
     value_add(&out, "model_max_length", length ? *length : cut.max_length ? value_of_int(cut.max_length) : none);
     value_add(&out, "padding_side", value_of_str(value_str(value_get(settings, "padding_side"), str_of(padding))));
     value_add(&out, "truncation_side",
