@@ -73,15 +73,47 @@ def _activation(name: str, x: Any) -> Any:
     raise UnsupportedError(f"activation {name!r}: not known here")
 
 
-class SentenceHead:
+class GraphHead:
+    """A graph of texts, and what makes one row of numbers for each text of what it gives for each token."""
+
+    skips_prompt = False    # rows of prompt tokens do not count
+
+    def __init__(self, path: str, **options: Any) -> None:
+        self.graph = _core.Graph(path, **options)
+        self.inputs = [one["name"] for one in self.graph.inputs]
+
+    def tokens(self, features: dict[str, Any]) -> Any:
+        """[B, T, H] of the transformer."""
+        out = self.graph.run({name: features[name] for name in self.inputs if name in features})
+        for tensor in out.values():
+            if len(tensor.shape) == 3:
+                return tensor.numpy()
+        raise UnsupportedError("the graph gives no vector for each token")
+
+    def finish(self, tokens: Any, mask: Any, prompt: int) -> Any:
+        """[B, D]: prompt tokens at the front are left out where the model says so."""
+        raise NotImplementedError
+
+    def include_prompt(self, include: bool) -> None:
+        """From now on, whatever the model's files say."""
+
+
+class SparseHead(GraphHead):
+    """SPLADE: of each word the largest log(1 + max(logit, 0)) of all tokens."""
+
+    def finish(self, tokens: Any, mask: Any, prompt: int) -> Any:
+        np = numpy()
+        return np.log1p(np.where(mask[..., None] == 0, np.float32(0), np.maximum(tokens, 0)).max(1))
+
+
+class SentenceHead(GraphHead):
     """The modules behind the transformer, and the transformer's graph."""
 
     def __init__(self, folder: str, **options: Any) -> None:
         if not os.path.isdir(folder):
             raise UnsupportedError(f"{folder}: an empty text, a prompt that the model does not name, another max_seq_length and the "
                                    "vectors of tokens need the model's folder, and this is a file")
-        self.graph = _core.Graph(folder, **options)
-        self.inputs = [one["name"] for one in self.graph.inputs]
+        super().__init__(folder, **options)
         self.modules = [(one["type"].rpartition(".")[2], one["path"]) for one in read_json(folder, "modules.json") or []]
         self.settings: dict[str, dict[str, Any]] = {path: read_json(folder, path, "config.json") or {} for _, path in self.modules if path}
         self.weights = {}
@@ -99,19 +131,15 @@ class SentenceHead:
         return [mode for mode, key in zip(_MODES, _KEYS) if settings.get(key)]
 
     @property
-    def skips_prompt(self) -> bool:
+    def skips_prompt(self) -> bool:  # type: ignore[override]
         return any(kind == "Pooling" and self.settings[path].get("include_prompt") is False for kind, path in self.modules)
 
-    def tokens(self, features: dict[str, Any]) -> Any:
-        """[B, T, H] of the transformer."""
-        out = self.graph.run({name: features[name] for name in self.inputs if name in features})
-        for tensor in out.values():
-            if len(tensor.shape) == 3:
-                return tensor.numpy()
-        raise UnsupportedError("the graph gives no vector for each token")
+    def include_prompt(self, include: bool) -> None:
+        for kind, path in self.modules:
+            if kind == "Pooling":
+                self.settings[path]["include_prompt"] = include
 
     def finish(self, tokens: Any, mask: Any, prompt: int) -> Any:
-        """[B, D]: prompt tokens at the front are left out where the model says so."""
         np = numpy()
         if prompt and self.skips_prompt:
             mask = mask.copy()

@@ -6,10 +6,9 @@ import os
 from typing import Any
 
 from ._arrays import has_torch, is_torch, numpy, to_numpy, torch
-from ._encoder import BaseEncoder, gather, is_texts
-from .similarity import SimilarityFunction
-
-SPARSE_CHUNK = 64  # texts of one call: each has a number for every word of the vocabulary
+from ._encoder import is_texts
+from ._head import GraphHead, SparseHead
+from ._vectors import VectorEncoder
 
 
 class SparseArray:
@@ -85,16 +84,19 @@ def _dense(embeddings: Any) -> Any:
     return embeddings.to_dense() if isinstance(embeddings, SparseArray) else to_numpy(embeddings)
 
 
-class SparseEncoder(BaseEncoder):
+class SparseEncoder(VectorEncoder):
     """A weight for each word of the vocabulary (SPLADE)."""
 
     task = "sparse-embedding"
+    chunk = 64      # each text has a number for every word of the vocabulary
+    usual = "dot"
 
-    def __init__(self, model_name_or_path: str | os.PathLike[str], *, similarity_fn_name: str | SimilarityFunction | None = None,
-                 max_active_dims: int | None = None, **options: Any) -> None:
+    def __init__(self, model_name_or_path: str | os.PathLike[str], *, max_active_dims: int | None = None, **options: Any) -> None:
         super().__init__(model_name_or_path, **options)
         self.max_active_dims = max_active_dims or self._settings.get("max_active_dims")
-        self._similarity = SimilarityFunction(similarity_fn_name or self._settings.get("similarity_fn_name") or "dot")
+
+    def _make_head(self, **options: Any) -> GraphHead:
+        return SparseHead(self._path, task=self.task, **options)
 
     def encode(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, batch_size: int = 32,
                show_progress_bar: bool | None = None, convert_to_tensor: bool = True, convert_to_sparse_tensor: bool = True,
@@ -104,37 +106,23 @@ class SparseEncoder(BaseEncoder):
         np = numpy()
         if sentences is not None:
             inputs = sentences
-        self._check_kwargs("encode", kwargs)
+        limit = self._check_kwargs("encode", kwargs)
         self._check_batch(batch_size)
+        most = max_active_dims if max_active_dims is not None else self.max_active_dims
+        if most is not None and most <= 0:
+            raise ValueError(f"max_active_dims must be a positive integer, got {most}.")
         single = not is_texts(inputs)
         texts = self._texts([inputs] if single else inputs)
-        params, known = self._prompt_params(self._resolve_prompt(prompt, prompt_name) or "")
-        if not known:
-            words = self._resolve_prompt(prompt, prompt_name) or ""
-            texts = [words + one for one in texts]
+        words = self._resolve_prompt(prompt, prompt_name) or ""
         if not texts:
             empty = self._made(np.zeros((0,), dtype=np.float32), convert_to_sparse_tensor)
             return empty if convert_to_tensor else []
-        most = max_active_dims if max_active_dims is not None else self.max_active_dims
-        dense = gather((_strongest(self.model.vectors(texts[at:at + SPARSE_CHUNK], params).numpy(), most)
-                        for at in self._bar(len(texts), SPARSE_CHUNK, show_progress_bar)), len(texts))
+        dense = _strongest(self._vectors(texts, words, batch_size, show_progress_bar, limit), most)
         if single:
             return self._made(dense[0], convert_to_sparse_tensor)
         if convert_to_tensor:
             return self._made(dense, convert_to_sparse_tensor)
         return [self._made(row, convert_to_sparse_tensor) for row in dense]
-
-    def encode_query(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
-        """encode with the prompt "query"."""
-        if prompt_name is None and prompt is None and "query" in self.prompts:
-            prompt_name = "query"
-        return self.encode(inputs, prompt_name, prompt, **{"task": "query", **options})
-
-    def encode_document(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
-        """encode with the first of the prompts "document", "passage", "corpus"."""
-        if prompt_name is None and prompt is None:
-            prompt_name = next((name for name in ("document", "passage", "corpus") if name in self.prompts), None)
-        return self.encode(inputs, prompt_name, prompt, **{"task": "document", **options})
 
     def _made(self, dense: Any, sparse: bool) -> Any:
         if self.torch_results and has_torch():
@@ -182,26 +170,9 @@ class SparseEncoder(BaseEncoder):
         both = np.maximum(first * second, 0)
         return torch().from_numpy(both).to_sparse() if is_torch(embeddings_1) else SparseArray.from_dense(both)
 
-    @property
-    def similarity_fn_name(self) -> str:
-        return str(self._similarity.value)
-
-    @similarity_fn_name.setter
-    def similarity_fn_name(self, value: str | SimilarityFunction) -> None:
-        self._similarity = SimilarityFunction(value)
-
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return self._tensor(SimilarityFunction.to_similarity_fn(self._similarity)(_dense(embeddings1), _dense(embeddings2)))
-
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
-        return self._tensor(SimilarityFunction.to_similarity_pairwise_fn(self._similarity)(_dense(embeddings1), _dense(embeddings2)))
-
-    def get_embedding_dimension(self) -> int | None:
-        return len(self.model.tokenizer) if self.model.tokenizer is not None else None
-
-    def get_sentence_embedding_dimension(self) -> int | None:
-        self._deprecated("get_sentence_embedding_dimension", "get_embedding_dimension")
-        return self.get_embedding_dimension()
+    @staticmethod
+    def _comparable(embeddings: Any) -> Any:
+        return _dense(embeddings)
 
 
 def _strongest(rows: Any, most: int | None) -> Any:

@@ -43,7 +43,7 @@ def _sentence(folder: str) -> dict[str, Case]:
     def truncated(c: Any) -> Any:
         m = model(c)
         with m.truncate_embeddings(5):
-            inside = [m.encode("a").shape, m.get_embedding_dimension()]
+            inside = [list(m.encode("a").shape), m.get_embedding_dimension()]
         return [inside, m.encode("a").shape, m.get_embedding_dimension()]
 
     return {
@@ -164,6 +164,11 @@ def _sparse() -> dict[str, Case]:
     def model(c: Any, **options: Any) -> Any:
         return c.SparseEncoder(os.path.join(GOLDEN, "pipelines", "masks"), **options)
 
+    def shorter(c: Any) -> Any:
+        m = model(c)
+        m.max_seq_length = 5
+        return dense(m.encode(texts))
+
     texts = ["the cat sat", "a dog"]
     return {
         "text": lambda c: dense(model(c).encode("the cat sat")),
@@ -178,6 +183,21 @@ def _sparse() -> dict[str, Case]:
         "similarity": lambda c: (lambda m: m.similarity(m.encode(texts), m.encode(texts)))(model(c)),
         "as Haystack reads it": lambda c: [(lambda s: [len(s.indices()[0].tolist()), len(s.values().tolist())])(one.coalesce())
                                            for one in model(c).encode(texts, convert_to_tensor=False)],
+        "empty text": lambda c: dense(model(c).encode("")),
+        "empty text among others": lambda c: dense(model(c).encode(["", "the cat", ""])),
+        "empty text with a prompt": lambda c: dense(model(c).encode("", prompt="the ")),
+        "nothing": lambda c: [dense(model(c).encode([])), model(c).encode([], convert_to_tensor=False)],
+        "pair": lambda c: dense(model(c).encode([("the cat", "sat")], prompt="a ")),
+        "prompt": lambda c: dense(model(c, prompts={"mine": "the dog: "}).encode(texts, prompt_name="mine")),
+        "default prompt": lambda c: dense(model(c, prompts={"mine": "the dog: "}, default_prompt_name="mine").encode(texts)),
+        "shorter": shorter,
+        "shorter this once": lambda c: dense(model(c).encode(texts, processing_kwargs={"text": {"max_length": 4}})),
+        "dimension": lambda c: (lambda m: [list(m.encode("a").shape), m.get_embedding_dimension()])(model(c)),  # theirs is right after a call
+        "length": lambda c: model(c).max_seq_length,
+        "no dims": lambda c: model(c).encode("a", max_active_dims=0),
+        "unknown keyword": lambda c: model(c).encode("a", foo=1),
+        "None": lambda c: model(c).encode(None),
+        "batch 0": lambda c: model(c).encode(["a"], batch_size=0),
         "top_k 0": lambda c: (lambda m: m.decode(m.encode("a dog"), top_k=0))(model(c)),
     }
 
@@ -239,6 +259,7 @@ def _tokenizer(name: str) -> dict[str, Case]:
         "roles": lambda c: [getattr(tok(c), f"{role}_token") for role in ("cls", "sep", "pad", "unk", "mask", "bos", "eos")],
         "role ids": lambda c: [getattr(tok(c), f"{role}_token_id") for role in ("cls", "sep", "pad", "unk", "mask", "bos", "eos")],
         "sizes": lambda c: [len(tok(c)), len(tok(c).get_vocab())],
+        "vocab_size": lambda c: tok(c).vocab_size,
         "limits": lambda c: [min(tok(c).model_max_length, 10**6), tok(c).padding_side, tok(c).truncation_side, tok(c).is_fast,
                              sorted(tok(c).model_input_names)],
         "None": call(None),
