@@ -17,8 +17,10 @@ from typing import Any, ClassVar
 
 from . import _core
 from ._arrays import has_torch, torch
+from ._head import GraphHead
 from ._source import source
 from .errors import EncoderfileError
+from .tokenization import PreTrainedTokenizer
 
 __all__ = ["Pipeline", "PipelineException", "PipelineIterator", "pipeline", "supported_tasks"]
 
@@ -56,10 +58,10 @@ class PipelineIterator:
         for one in self._inputs:
             waiting.append(one)
             if len(waiting) == self._at_once:
-                yield from self._pipe._many(waiting, self._params)
+                yield from self._pipe._batched(waiting, self._params, self._at_once)
                 waiting = []
         if waiting:
-            yield from self._pipe._many(waiting, self._params)
+            yield from self._pipe._batched(waiting, self._params, self._at_once)
 
     def __iter__(self) -> PipelineIterator:
         return self
@@ -88,9 +90,10 @@ class Pipeline:
     keys: ClassVar[tuple[str, ...]] = ()  # of a result, in transformers' order
 
     def __init__(self, model: _core.Model, *, name: str = "", tokenizer: Any = None, batch_size: int | None = None,
-                 num_workers: int | None = None, **params: Any) -> None:
+                 num_workers: int | None = None, options: Mapping[str, Any] | None = None, **params: Any) -> None:
         self.model = model
         self.name = name
+        self._options = options or {}  # that the model was opened with
         self.tokenizer = tokenizer if tokenizer is not None else model.tokenizer
         self.device = "cpu"
         self.framework = "encoderfile"
@@ -117,10 +120,14 @@ class Pipeline:
         if isinstance(inputs, list):
             if not inputs:
                 raise IndexError("list index out of range")
-            return self._many(inputs, params)
+            return self._batched(inputs, params, at_once)
         if isinstance(inputs, types.GeneratorType) or _is_dataset(inputs):
             return PipelineIterator(self, inputs, params, at_once)
-        return self._many([inputs], params)[0]
+        return self._batched([inputs], params, 1)[0]
+
+    def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
+        """Results of a list, which the caller wants in batches of this size: of no task but one does it show in them."""
+        return self._many(inputs, params)
 
     def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         read = [self._read(one, params) for one in inputs]
@@ -357,9 +364,60 @@ class FeatureExtractionPipeline(_TextPipeline):
     accepted = ("truncation", "tokenize_kwargs", "return_tensors")
     strict = False
 
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self._head: GraphHead | None = None
+
+    @staticmethod
+    def _asked(params: dict[str, Any]) -> dict[str, Any]:
+        """Keywords of the tokenizer's call."""
+        given = {} if params.get("truncation") is None else {"truncation": params["truncation"]}
+        return {**given, **(params.get("tokenize_kwargs") or {})}
+
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        truncation = (params.get("tokenize_kwargs") or {}).get("truncation", params.get("truncation"))
+        truncation = self._asked(params).get("truncation")
         return {} if truncation is None else {"truncation": bool(truncation)}
+
+    def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        return self._cut(self._text(one), {"truncation": self._asked(params).get("truncation")})
+
+    def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
+        """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
+        special = bool(set(self._asked(params)) - {"truncation"})
+        if not self.name or (at_once == 1 and not special):
+            return self._many(inputs, params)
+        out: list[Any] = []
+        for at in range(0, len(inputs), at_once):
+            texts = ["" if one == "" else self._text(one) for one in inputs[at:at + at_once]]
+            features = self._features(texts, params, at_once > 1)
+            alike = not special and features["attention_mask"].all()
+            out += self._many(texts, params) if alike else self._of_graph(features, params)
+        return out
+
+    def _features(self, texts: list[str], params: dict[str, Any], pads: bool) -> dict[str, Any]:
+        tokenizer, most = PreTrainedTokenizer(self.model.tokenizer), self.model.info()["max_tokens"]
+        if pads and tokenizer.pad_token is None:
+            raise ValueError("Pipeline with tokenizer without pad_token cannot do batching. You can try to set it with "
+                             "`pipe.tokenizer.pad_token_id = model.config.eos_token_id`.")
+        if most:
+            tokenizer.model_max_length = most
+        asked = {"return_token_type_ids": True, "return_attention_mask": True, **self._asked(params)}
+        asked["padding"] = asked["padding"] if asked.get("padding") == "max_length" else pads
+        found = tokenizer(texts, **{**asked, "return_tensors": "np"})
+        if most and found["input_ids"].shape[1] > most:
+            raise RuntimeError(f"found a text of {found['input_ids'].shape[1]} tokens, wanted at most {most}: truncation=True cuts it")
+        return dict(found)
+
+    def _of_graph(self, features: dict[str, Any], params: dict[str, Any]) -> list[Any]:
+        if self._head is None:
+            options = {key: value for key, value in self._options.items() if key in ("threads", "kernels", "precision")}
+            self._head = GraphHead(self.name, task=self.task, **options)
+        return [self._finish(row[None], None, params) for row in self._head.tokens(features)]
+
+    def close(self) -> None:
+        super().close()
+        if self._head is not None:
+            self._head.graph.close()
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         import numpy
@@ -875,4 +933,5 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
             options[name] = os.fspath(value)
     opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
     kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
-    return kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, **kwargs)
+    return kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,
+                **kwargs)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # sanitizers.sh [PYTHON] - the tests of the extension with it and the library under AddressSanitizer and UBSan, then its threads under
-# ThreadSanitizer, in an interpreter that knows of neither (LD_PRELOAD). Wanted is what tests/python/run.sh wants.
+# ThreadSanitizer, in an interpreter that knows of neither (LD_PRELOAD). Wanted is what tests/python/run.sh wants. ONLY=san, ONLY=tsan: one of
+# them; EF_LONG=1: 8 threads with 10,000 calls each.
 cd -- "$(dirname -- "$0")/../.." || exit 1
 fits='import sys, sysconfig, os, numpy; sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
 for python in "${1:-${PYTHON:-python3}}" build/clients/venv/bin/python none; do
@@ -14,6 +15,7 @@ setarch -R true 2>/dev/null && wrap="setarch -R" # shadows are placed by address
 # under NAME FLAGS LIBRARIES TESTS...: the package with an extension made so, and these tests.
 under() {
     name=$1 flags=$2 preload= && shift 2
+    [ "${ONLY:-$name}" = "$name" ] || return 0
     for library in $1; do preload="$preload $(${CC:-gcc} -print-file-name=$library)"; done
     shift
     folder=build/$name/python && rm -rf "$folder" && mkdir -p "$folder" && cp -r python/encoderfile_c "$folder"
