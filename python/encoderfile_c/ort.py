@@ -30,6 +30,10 @@ class InputTypeError(TypeError, AttributeError):
     """An input that is no array: Optimum raises an AttributeError here."""
 
 
+class MissingInputError(ValueError, TypeError):
+    """An input that the graph has was not given: Optimum raises the one or the other."""
+
+
 class Config:
     """config.json as attributes; id2label has numbers as keys."""
 
@@ -81,6 +85,7 @@ class ImageClassifierOutput(ModelOutput): ...
 class SemanticSegmenterOutput(ModelOutput): ...
 class CausalLMOutput(ModelOutput): ...
 class XVectorOutput(ModelOutput): ...
+class ZeroShotImageClassificationOutput(ModelOutput): ...
 
 
 class ORTModel:
@@ -187,7 +192,7 @@ class ORTModel:
     def _feed(self, name: str, value: Any, tensors: bool) -> Any:
         np = numpy()
         if value is None:
-            raise ValueError(f"Input {name} is required by model but not provided.")
+            raise MissingInputError(f"Input {name} is required by model but not provided.")
         if is_torch(value) != tensors or not (is_torch(value) or isinstance(value, np.ndarray)):
             raise InputTypeError(f"{name}: found {type(value).__name__}, wanted all inputs as numpy arrays or all as torch tensors")
         array = value.detach().cpu().numpy() if tensors else value
@@ -244,8 +249,12 @@ class ORTModelForSemanticSegmentation(ORTModel):
 
 
 class ORTModelForZeroShotImageClassification(ORTModel):
+    output_class = ZeroShotImageClassificationOutput
     output_fields = ("logits_per_image", "logits_per_text", "text_embeds", "image_embeds")
     positional = ("input_ids", "pixel_values", "attention_mask")
+
+    def _result(self, arrays: dict[str, Any], return_dict: bool) -> Any:
+        return super()._result(arrays, True)  # as in Optimum, which knows no tuple here
 
 
 class ORTModelForAudioClassification(ORTModel):

@@ -311,6 +311,51 @@ def _ort(name: str) -> dict[str, Case]:
     }
 
 
+# Models of sounds, pictures and choices, what else they are opened as, and what they are given: shapes of float32, or of ids.
+ORT_OTHERS: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
+    "speech/wav2vec2": ("AudioClassification", {"input_values": (2, 1600)}),
+    "speech/ast": ("AudioClassification", {"input_values": (1, 100, 32)}),
+    "export_sound/wavlm": ("AudioClassification", {"input_values": (1, 1600)}),
+    "speech/ctc": ("CTC", {"input_values": (2, 1600)}),
+    "export_sound/hubert": ("CTC", {"input_values": (2, 1200)}),
+    "export_sound/wav2vec2": ("AudioFrameClassification", {"input_values": (2, 1200)}),  # a number for each frame and label, too
+    "export_sound/wav2vec2-voice": ("AudioXVector", {"input_values": (2, 6000)}),
+    "speech/vectors": ("FeatureExtraction", {"input_values": (1, 1600)}),
+    "multiple_choice/bert": ("MultipleChoice", {"input_ids": (2, 3, 6), "attention_mask": (2, 3, 6), "token_type_ids": (2, 3, 6)}),
+    "pictures/vit": ("ImageClassification", {"pixel_values": (2, 3, 24, 24)}),
+    "pictures/segformer": ("SemanticSegmentation", {"pixel_values": (1, 3, 32, 32)}),
+    "pairs/clip": ("ZeroShotImageClassification", {"input_ids": (2, 5), "pixel_values": (1, 3, 24, 24), "attention_mask": (2, 5)}),
+}
+
+
+def _ort_other(name: str) -> dict[str, Case]:
+    kind, shapes = ORT_OTHERS[name]
+
+    def model(c: Any) -> Any:
+        return getattr(c, "ORTModelFor" + kind).from_pretrained(c.onnx_folder(name))
+
+    def feeds(m: Any) -> dict[str, Any]:
+        rng = np.random.default_rng(9)
+        made = {key: rng.integers(3, 9, shape) if "ids" in key else np.ones(shape, np.int64) if "mask" in key
+                else rng.standard_normal(shape).astype(np.float32) for key, shape in shapes.items()}
+        return {key: np.zeros_like(value) if key == "token_type_ids" else value for key, value in made.items() if key in m.input_names}
+
+    def described(c: Any) -> Any:
+        out = (lambda m: m(**feeds(m)))(model(c))
+        return [type(out).__name__, {key: value.dtype.name for key, value in out.items()}, list(out.values())]
+
+    return {
+        "result": described,
+        "tuple": lambda c: (lambda m: [getattr(one, "shape", one) for one in m(**feeds(m), return_dict=False)])(model(c)),
+        "doubles": lambda c: (lambda m: list(m(**{k: v.astype(np.float64) if v.dtype.kind == "f" else v
+                                                  for k, v in feeds(m).items()}).values())[0].shape)(model(c)),
+        "positional": lambda c: (lambda m: list(m(*feeds(m).values()).values())[0].shape)(model(c)),
+        "missing": lambda c: model(c)(),
+        "lists": lambda c: (lambda m: m(**{k: v.tolist() for k, v in feeds(m).items()}))(model(c)),
+        "names": lambda c: (lambda m: [m.input_names, m.output_names])(model(c)),
+    }
+
+
 def _ort_errors() -> dict[str, Case]:
     return {
         "no folder": lambda c: c.ORTModelForTokenClassification.from_pretrained("/no/such/folder"),
@@ -327,7 +372,8 @@ GROUPS: dict[str, dict[str, Case]] = {
     "sparse": _sparse(),
 }
 TOKENIZER_GROUPS: dict[str, dict[str, Case]] = {f"tokenizer {name}": _tokenizer(name) for name in TOKENIZERS}
-ORT_GROUPS: dict[str, dict[str, Case]] = {**{f"ort {name}": _ort(name) for name in ORT_MODELS}, "ort errors": _ort_errors()}
+ORT_GROUPS: dict[str, dict[str, Case]] = {**{f"ort {name}": _ort(name) for name in ORT_MODELS},
+                                           **{f"ort {name}": _ort_other(name) for name in ORT_OTHERS}, "ort errors": _ort_errors()}
 
 
 # ---- results as JSON ----

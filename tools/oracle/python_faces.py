@@ -40,9 +40,11 @@ def ort_classes() -> Any:
     classes = types.SimpleNamespace(**{name: getattr(ort, name) for name in dir(ort) if name.startswith("ORTModelFor")})
 
     def folder(name: str) -> str:
-        out = os.path.join(made, name.replace("/", "-"))
+        own, out = face_cases.tokenizer_path(name), os.path.join(made, name.replace("/", "-"))
+        if os.path.isfile(os.path.join(own, "model.onnx")):
+            return own
         if not os.path.isdir(out):
-            subprocess.check_call([os.environ.get("EF", os.path.join(ROOT, "build", "encoderfile")), "export", face_cases.tokenizer_path(name), out],
+            subprocess.check_call([os.environ.get("EF", os.path.join(ROOT, "build", "encoderfile")), "export", own, out],
                                   stdout=subprocess.DEVNULL)
         return out
 
