@@ -223,6 +223,34 @@ static void test_pictures(const char *file)
     for (size_t i = 0; i < root.list.n; i++) check_picture(&root.list.items[i]);
 }
 
+static Value picture_run(const char *folder, const char *task, const char *params)
+{
+    Str bytes;
+    Err err = { 0 };
+    Value found = value_null();
+    struct Opened *o = open_once(folder, (Str){ 0 });
+    if (!o || !CHECK(file_read(&arena, "tests/golden/images/base420_37x29.jpg", MOST_FILE, &bytes, &err))) return found;
+    ef_input in = { sizeof in, EF_PICTURE, bytes.p, bytes.n, NULL, 0 };
+    ef_reply *r = ef_run(o->handle, task, &in, 1, params, &err);
+    CHECK(r ? json_parse(&arena, str_of(str_dup(&arena, str_of(ef_reply_json(r)))), &found, &err)
+            : strstr(err.message, "No pooled output") != NULL);
+    ef_reply_free(r);
+    return found;
+}
+
+/* A graph with the last hidden states and a pooler: tests/golden/python/calls.jsonl has the numbers. */
+static void test_hidden_states(void)
+{
+    const char *both = "tests/golden/export_vision/vit-base", *task = "image-feature-extraction";
+    TEST("hidden states, and the pooler's vector");
+    Value states = picture_run(both, task, NULL), pooled = picture_run(both, task, "{\"pool\":true}");
+    Value vector = picture_run(both, "image-embedding", "{\"normalize\":false}");
+    if (!CHECK(states.kind == V_LIST && pooled.kind == V_LIST && vector.kind == V_LIST)) return;
+    CHECK(states.list.n == 1 && states.list.items[0].list.n == 17 && states.list.items[0].list.items[16].list.n == 16);
+    CHECK(pooled.list.n == 1 && same_value(&pooled.list.items[0], &vector));
+    CHECK(picture_run("tests/golden/pictures/vit_hidden", task, "{\"pool\":true}").kind == V_NULL);
+}
+
 /* ---- sounds ---- */
 /* One of the pipelines, of a model with its own tokenizer. */
 static bool is_heard(const Value *one)
@@ -404,6 +432,7 @@ int main(void)
     test_texts(GOLDEN "cases_4.jsonl");
     test_pictures("tests/golden/pictures/cases.json");
     test_pictures("tests/golden/pictures/resnet_hidden/cases.json");
+    test_hidden_states();
     test_sounds();
     test_pages();
     test_others();

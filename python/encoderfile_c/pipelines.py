@@ -636,12 +636,20 @@ def _mask(png: bytes) -> Any:
 
 class ImageFeatureExtractionPipeline(_PicturePipeline):
     task = "image-feature-extraction"
-    accepted = ("pool", "return_tensors", "image_processor_kwargs", "timeout")
+    accepted = ("pool", "return_tensors", "timeout")
+    strict = False
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("image_processor_kwargs"):
+            raise ValueError("image_processor_kwargs: found some, wanted none: pictures are prepared as preprocessor_config.json says")
+        return super()._sanitize(params)
+
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        inputs = kwargs.pop("images", inputs)
+        return Pipeline.__call__(self, inputs, *args, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        if params.get("pool"):
-            raise ValueError("No pooled output was returned. Make sure the model has a `pooler` layer when using the `pool` option.")
-        return {}
+        return {"pool": bool(params.get("pool"))}
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         import numpy

@@ -32,6 +32,29 @@ static const Field vector_parameters[] = {
     { 0 },
 };
 
+static const Field picture_vector_parameters[] = {
+    { "pool", 0, F_BOOL, .nullable = true, .help = "true: the pooler's vector; default: the last hidden states" },
+    { 0 },
+};
+
+static bool pooler_fits(const Model *m, Err *err)
+{
+    return str_is(m->graph->value[m->graph->output[0]].name, "pooler_output") ||
+           fail(err, EF_INVALID_INPUT, "pool: No pooled output was returned. Make sure the model has a "
+                "`pooler` layer when using the `pool` option");
+}
+
+static bool read_picture_vectors(const Session *s, Job *job, const Value *request)
+{
+    const Value *parameters = value_get(request, "parameters");
+    const Model *m = session_model(s);
+    bool pool = value_bool(value_get(parameters, "pool"), false);
+    if (!hub_read_items(s, job, value_get(request, "inputs")) || (pool && !pooler_fits(m, &job->work.err)))
+        return false;
+    job->work.options.patches = !pool && model_has_patches(m);
+    return true;
+}
+
 static bool read_vectors(const Session *s, Job *job, const Value *request)
 {
     const Value *parameters = value_get(request, "parameters");
@@ -52,13 +75,16 @@ static Value nested_numbers(Arena *arena, const float *data, const int64_t *dim,
     return list;
 }
 
+/* Of a picture the last hidden states, where they stand behind the pooler's vector. */
 static Value finish_vectors(const Session *s, Job *job)
 {
     (void)s;
+    const Work *work = &job->work;
     Arena *arena = &job->work.arena;
-    Value all = value_list(arena, job->work.n);
-    for (size_t i = 0; i < job->work.n; i++) {
-        const TaskTensor *row = work_result(&job->work, work_row(&job->work, i));
+    Value all = value_list(arena, work->n);
+    for (size_t i = 0; i < work->n; i++) {
+        const TaskTensor *row = work_result(work, work_row(work, i));
+        if (work->options.patches && work->outputs > 1 && row[1].data) row++;
         Value one = value_list(arena, 1);
         one.list.items[0] = nested_numbers(arena, row->data, row->dim, row->rank);
         all.list.items[i] = one;
@@ -71,6 +97,14 @@ static const JobKind pipeline_vectors = {
     .family = &family_hub,
     .keep = KEEP_TOKENS,
     .read = read_vectors,
+    .finish = finish_vectors,
+};
+
+static const JobKind pipeline_picture_vectors = {
+    .name = "image-feature-extraction",
+    .family = &family_hub,
+    .keep = KEEP_TOKENS,
+    .read = read_picture_vectors,
     .finish = finish_vectors,
 };
 
@@ -180,7 +214,7 @@ static const Pipeline pipelines[] = {
     { "image-classification", CAN_CLASSIFY_PICTURE, &hub_seen },
     { "object-detection", CAN_DETECT, &hub_seen },
     { "image-segmentation", CAN_SEGMENT, &hub_seen },
-    { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_vectors, vector_parameters },
+    { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_picture_vectors, picture_vector_parameters },
     { "image-embedding", CAN_EMBED_PICTURE, &pipeline_own },
     { "audio-classification", CAN_CLASSIFY_SOUND, &hub_seen },
     { "automatic-speech-recognition", CAN_TRANSCRIBE, &hub_seen },

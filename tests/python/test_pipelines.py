@@ -87,10 +87,22 @@ class Golden(unittest.TestCase):
                 found = pipe(str(PICTURES / case["picture"]), **case["params"])
                 if pipe.task == "image-segmentation":
                     self.segments(found, case["result"])
-                elif pipe.task == "image-feature-extraction":
-                    self.assertTrue(found)
                 else:
                     self.check(found, case["result"])
+
+    def test_features_of_pictures(self):
+        """Maps whole; of ViT the class token's (the other rows: python/calls.jsonl)."""
+        for case in json.loads((GOLDEN / "pictures/resnet_hidden/cases.json").read_text()):
+            with self.subTest(case=case["case"], picture=case["picture"]):
+                self.check(opened("image-feature-extraction", GOLDEN / "pictures/resnet_hidden")(str(PICTURES / case["picture"])), case["result"], 1e-4)
+        for case in json.loads((GOLDEN / "pictures/cases.json").read_text()):
+            if case["case"] == "vit_hidden":
+                with self.subTest(case=case["case"], picture=case["picture"]):
+                    found = opened("image-feature-extraction", GOLDEN / "pictures/vit_hidden")(str(PICTURES / case["picture"]))
+                    self.assertEqual(np.asarray(found).shape, (1, 10, 16))
+                    self.check(found[0][0], case["result"], 1e-4)
+        with self.assertRaisesRegex(ValueError, "No pooled output was returned"):
+            opened("image-feature-extraction", GOLDEN / "pictures/vit_hidden")(str(PICTURES / case["picture"]), pool=True)
 
     def segments(self, found, wanted):
         self.assertEqual([(row["label"], row["score"]) for row in found], [(row["label"], row["score"]) for row in wanted])

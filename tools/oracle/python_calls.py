@@ -17,7 +17,14 @@ from PIL import Image
 
 warnings.simplefilter("ignore")
 tf.logging.set_verbosity_error()
-G, SIGNS = "tests/golden/pipelines/", "examples/road-signs"
+G, SIGNS, VISION = "tests/golden/pipelines/", "examples/road-signs", "tests/golden/export_vision/"
+STOP, SMALL = "'examples/road-signs/pictures/stop.png'", "'tests/golden/images/base420_37x29.jpg'"
+FEATURES = [
+    f"pipe({SMALL})", f"pipe({STOP})[0][-1]", f"[len(pipe([{SMALL}, {STOP}])), len(pipe([{STOP}])), len(pipe({STOP})[0])]", f"pipe({SMALL}, pool=True)",
+    f"pipe([{SMALL}, {STOP}], pool=True)", f"pipe({SMALL}, pool=False)[0][0]", f"pipe([{SMALL}, {STOP}], batch_size=2)[1][0][1]",
+    f"list(pipe({SMALL}, return_tensors=True).shape)", f"pipe({SMALL}, foo=1)[0][0]", f"pipe({SMALL}, timeout=3)[0][0]", "pipe(None)", "pipe('nothing.png')",
+    "pipe([])", "pipe(5)", f"list(pipe(x for x in [{SMALL}]))[0][0][0]",
+]
 CASES = {
     ("text-classification", G + "labels"): [
         "pipe('Ada')", "pipe(['Ada'])", "pipe(['Ada', 'x'])", "pipe(('Ada', 'x'))", "pipe({'text': 'Ada', 'text_pair': 'x'})", "pipe({'text': 'Ada'})",
@@ -64,6 +71,8 @@ CASES = {
         "pipe('examples/road-signs/pictures/stop.png', function_to_apply='SIGMOID', top_k=1)", "pipe([])", "pipe('examples/road-signs/pictures/stop.png', top_k=1, timeout=3)",
         "pipe(__import__('base64').b64encode(open('examples/road-signs/pictures/stop.png', 'rb').read()).decode(), top_k=1)",
     ],
+    ("image-feature-extraction", VISION + "vit-base"): FEATURES,
+    ("image-feature-extraction", VISION + "vit-base", "pool=True"): [f"pipe({STOP})", f"pipe({STOP}, pool=False)[0][2]"],
 }
 
 
