@@ -8,6 +8,7 @@ beside the work: a short text by Model.vectors and by predict."""
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -157,12 +158,17 @@ def compare(folder: str, threads: int, count: int, rounds: int, python: str) -> 
         peer.process.kill()
 
 
+def from_c(folder: str, text: str) -> float:
+    """The best of a second's calls, in microseconds; make bench builds the program."""
+    program = os.path.join(ROOT, "build", "bench", "calls")
+    done = subprocess.run([program, folder, "1"], input=f"1\t{text}\n", capture_output=True, text=True, check=True)
+    return float(done.stdout.split("\t")[0]) * 1e3
+
+
 def overhead() -> None:
-    """CPU time of one short text, best of 20 rounds of 300 calls."""
+    """One short text: CPU time from Python (best of 20 rounds of 300 calls), and the time of the same call from C."""
     sys.path.insert(0, os.path.join(ROOT, "python"))
     import encoderfile_c
-
-    model = encoderfile_c.Model(os.path.join(ROOT, "tests", "golden", "sentence", "mean"), threads=1)
 
     def best(call: Callable[[], Any]) -> float:
         found = 1e9
@@ -173,8 +179,15 @@ def overhead() -> None:
             found = min(found, (time.process_time_ns() - begin) / 300e3)
         return found
 
-    print(f"one short text, {best(lambda: model.vectors('the cat sat')):.1f} us by vectors, {best(lambda: model.predict('the cat sat')):.1f} us "
-          "by predict, with the model's own work in it (C: build/bench/calls)")
+    for folder, text, names in ((os.path.join("tests", "golden", "sentence", "mean"), "the cat sat", ("vectors", "predict")),
+                                (os.path.join("examples", "bus-ner"), "bus to Goa", ("predict", "run"))):
+        folder = os.path.join(ROOT, folder)
+        model, native = encoderfile_c.Model(folder, threads=1), from_c(folder, text)
+        for name in names:
+            call = (lambda: model.run(None, text)) if name == "run" else functools.partial(getattr(model, name), text)
+            found = best(call)
+            print(f"{os.path.basename(folder)}, {text!r} by {name}: {found:.1f} us, ef_predict with its JSON from C {native:.1f} us: "
+                  f"{found - native:+.1f} us")
 
 
 def main() -> None:

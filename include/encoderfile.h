@@ -197,6 +197,23 @@ const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no su
 const char *ef_reply_json(const ef_reply *); /* what POST /predict would answer, or the pipeline */
 void ef_reply_free(ef_reply *);
 
+/* That JSON as a tree, for callers that make objects of their own of it; made on the first call. */
+typedef enum {
+    EF_VALUE_NULL, EF_VALUE_BOOL, EF_VALUE_INT, EF_VALUE_FLOAT, EF_VALUE_TEXT, EF_VALUE_LIST, EF_VALUE_MAP
+} ef_value_kind;
+typedef struct ef_value ef_value;
+struct ef_value {
+    ef_value_kind kind;
+    size_t size;               /* bytes of a text; items of a list; members of a map */
+    union {
+        int64_t integer;       /* of a bool: 0 or 1 */
+        double number;
+        const char *text;      /* UTF-8, without a zero at its end */
+        const ef_value *items; /* [size]; of a map [2 * size]: key, value, key, value ... */
+    } as;
+};
+const ef_value *ef_reply_value(ef_reply *, ef_error *);
+
 /* Arrow's C Data Interface, as its specification has it. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE

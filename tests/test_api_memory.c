@@ -129,6 +129,15 @@ static bool start(ef_error *err)
     return r;
 }
 
+static bool predict_tree(ef_error *err)
+{
+    ef_input in = ef_text("AC bus to Goa");
+    ef_reply *r = ef_predict(model, &in, 1, NULL, err);
+    bool ok = r && ef_reply_value(r, err);
+    ef_reply_free(r);
+    return ok;
+}
+
 static bool describe(ef_error *err)
 {
     return went_well(ef_tokenizer_describe(tokenizer, err));
@@ -169,6 +178,7 @@ static void test_calls(void)
         TEST("a call without memory, while nobody waits");
         CHECK(start(&err)); /* the session's threads have what they need */
         call_everywhere(start, 1);
+        call_everywhere(predict_tree, 1);
         CHECK(start(&err));
         TEST("a tokenizer's description without memory");
         call_everywhere(describe, 1);

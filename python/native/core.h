@@ -73,6 +73,7 @@ bool py_tensor_view(PyObject *, const char *name, PyObject *keep, ef_array *out,
 
 /* ---- json.c ---- */
 PyObject *py_json_parse(State *, const char *text);
+PyObject *py_value_make(const ef_value *);        /* what json.loads makes of the same text */
 /* None: *text is NULL; else the UTF-8 of *held, which the caller releases. */
 bool py_json_text(State *, PyObject *value, const char *what, PyObject **held, const char **text);
 

@@ -166,12 +166,17 @@ static ef_reply *call_long(State *state, const Call *c)
     return reply ? reply : py_raise_error(state, &err);
 }
 
-typedef PyObject *Answer(State *, const Call *, const ef_reply *);
+typedef PyObject *Answer(State *, const Call *, ef_reply *);
 
-static PyObject *answer_json(State *state, const Call *c, const ef_reply *reply)
+static PyObject *answer_json(State *state, const Call *c, ef_reply *reply)
 {
     (void)c;
-    return py_json_parse(state, ef_reply_json(reply));
+    ef_error err;
+    const ef_value *value;
+    Py_BEGIN_ALLOW_THREADS
+    value = ef_reply_value(reply, &err);
+    Py_END_ALLOW_THREADS
+    return value ? py_value_make(value) : py_raise_error(state, &err);
 }
 
 /* The width of an input's only row of numbers; 0: it has several, or none. */
@@ -181,7 +186,7 @@ static int64_t vector_width(const ef_tensor *t)
     return t->dim[t->rank - 1];
 }
 
-static PyObject *answer_vectors(State *state, const Call *c, const ef_reply *reply)
+static PyObject *answer_vectors(State *state, const Call *c, ef_reply *reply)
 {
     int64_t width = c->inputs.count ? vector_width(ef_reply_tensor(reply, 0))
                                     : ef_describe(c->model)->dimensions;
@@ -203,7 +208,7 @@ static PyObject *answer_vectors(State *state, const Call *c, const ef_reply *rep
 }
 
 /* The numbers of each input, as its task's graph gives them: [labels], [tokens][labels], ... */
-static PyObject *answer_tensors(State *state, const Call *c, const ef_reply *reply)
+static PyObject *answer_tensors(State *state, const Call *c, ef_reply *reply)
 {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < c->inputs.count; i++) {

@@ -21,6 +21,7 @@ struct ef_reply {
     Job *job;
     const Model *model;
     ef_tensor *tensor;     /* [job->n]; NULL: the rows' numbers were not kept */
+    const ef_value *value; /* NULL: not asked for yet */
 };
 
 /* inputs.c: what a caller gives becomes items of the job; what the model does not take is refused by name. */
