@@ -85,6 +85,8 @@ static void refusals(void)
     CHECK(!asked((QuestionOptions){ 2, 0, 512 }, context, &err) && says(&err, "windows of 2 tokens"));
     CHECK(!asked((QuestionOptions){ 3, 0, 512 }, context, &err) && says(&err, "windows of 3 tokens"));
     CHECK(!asked((QuestionOptions){ 30, 29, 512 }, context, &err) && says(&err, "stride 29, wanted"));
+    for (int length = 3; length < 30; length++) /* a stride that nobody asked for is never too long */
+        CHECK(asked((QuestionOptions){ length, -1, 512 }, context, &err) == asked((QuestionOptions){ length, 0, 512 }, context, &err));
     CHECK(asked((QuestionOptions){ 30, 2, 512, .most = 40 }, context, &err));
     CHECK(!asked((QuestionOptions){ 30, 2, 512, .most = 1 }, context, &err) &&
           err.code == EF_TOO_LARGE && says(&err, "windows, wanted at most 1"));

@@ -82,6 +82,24 @@ static bool question_lengths(const QuestionOptions *options, EncodeOptions *how,
     return true;
 }
 
+/* A stride that nobody asked for gives way to a long question or a short window; the pipeline fails there.
+ * taken: tokens beside those of the context. */
+static int question_stride(const EncodeOptions *how, size_t taken)
+{
+    int room = how->max_length - (int)taken;
+    return how->stride < room ? how->stride : MAX(room / 2, 0);
+}
+
+static int context_stride(const Tokenizer *t, Arena *arena, Str question, bool swap, const EncodeOptions *how)
+{
+    Encoding alone = { 0 };
+    Err ignored;
+    const Str none = STR("");
+    if (!tokenizer_encode(t, arena, swap ? none : question, swap ? &question : &none, NULL, &alone, &ignored))
+        return how->stride;
+    return question_stride(how, alone.n);
+}
+
 bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str context,
                          const QuestionOptions *options, Windows *out, Err *err)
 {
@@ -90,19 +108,19 @@ bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str con
                           .truncate_left = options->truncate_left, .overflow = true,
                           .most_windows = options->most, .work = options->work };
     if (!question_lengths(options, &how, err)) return false;
+    if (options->doc_stride < 0) how.stride = context_stride(t, arena, question, swap, &how);
     return windows_encode(t, arena, swap ? context : question, swap ? &question : &context, &how,
                           out, err) ||
            within(err, "question and context");
 }
 
-/* A stride that nobody asked for gives way to a long question; the pipeline fails there. */
 static int page_stride(const Tokenizer *t, Arena *arena, Words question, const EncodeOptions *how)
 {
     Encoding alone = { 0 };
     Err ignored;
     const Words none = { question.items, 0 };
     if (!tokenizer_encode_words(t, arena, question, &none, NULL, &alone, &ignored)) return how->stride;
-    return MAX(MIN(how->stride, how->max_length - (int)alone.n - 1), 0);
+    return question_stride(how, alone.n);
 }
 
 bool windows_of_page(const Tokenizer *t, Arena *arena, Words question, Words page, const QuestionOptions *options,

@@ -196,18 +196,24 @@ static bool at_path(const Route *row, const Site *site, Asked asked)
 static const char *const allowed[] = { NULL, "GET, HEAD, OPTIONS", "POST, OPTIONS",
                                        "GET, HEAD, POST, OPTIONS" };
 
+/* A row for another kind of model is found where nothing else is at its path. */
 const Route *route_find(const Site *site, Asked asked, const char **allow, Err *err)
 {
     Str method = asked.method, path = asked.path;
-    int methods = str_is(path, "*") ? 3 : 0; /* of the whole server */
+    int methods = str_is(path, "*") ? 3 : 0, foreign = 0; /* "*": of the whole server */
+    const Route *other = NULL;
     for (size_t i = 0; i < site->routes; i++) {
         const Route *row = &site->route[i];
-        bool get = strcmp(row->method, "GET") == 0;
+        bool get = strcmp(row->method, "GET") == 0, applies = route_applies(row, site);
         if (!at_path(row, site, asked)) continue;
-        if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
-        if (!route_media(row)) methods |= get ? 1 : 2;
+        if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) {
+            if (applies) return row;
+            other = row;
+        }
+        if (!route_media(row)) *(applies ? &methods : &foreign) |= get ? 1 : 2;
     }
-    *allow = allowed[methods];
+    if (other && !methods) return other;
+    *allow = allowed[methods ? methods : foreign];
     if (*allow)
         fail(err, EF_METHOD, "%.*s: found method %.*s, wanted %s", (int)MIN(path.n, 200), path.p,
              (int)MIN(method.n, 40), method.p, *allow);

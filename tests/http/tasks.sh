@@ -54,6 +54,10 @@ if serve; then
     check 'choices: /predict' "$(predict "$ask")" '{"results":\[{"logits":\[-1.8094*,"predicted_index":1,"predicted_choice":"In Paris."},{*"scores":\[1*"predicted_choice":"y"}\],"model_id":"bert"}'
     refused 'choices: a text' 422 invalid_input -H "$JSON" -d '{"inputs":"x"}' "$url/predict"
     check 'choices: /tokenize takes texts' "$(curl -s -H "$JSON" -d '{"inputs":"Ada"}' "$url/tokenize")" '\[\[{"id":*'
+    refused 'choices: POST /, where GET alone is' 405 method_not_allowed -H "$JSON" -d '{"inputs":"x"}' "$url/"
+    check 'choices: POST /: what there is' "$(curl -s -o "$dir/body" -D - -d x "$url/" | tr -d '\r' | grep -i '^allow:')" 'Allow: GET, HEAD, OPTIONS'
+    check 'choices: a path of other models' "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/embed")" 424
+    check 'choices: its methods' "$(status -X PUT "$url/embed")" 405
     check 'choices: /openapi.json' "$(curl -s "$url/openapi.json")" '*"prompt"*"choices"*'
     many() { printf '{"prompt":"x","choices":["y"' && yes ',"y"' | head -"$(($1 - 1))" && printf ']}'; }
     { printf '{"inputs":' && many 4097 && printf '}'; } > "$dir/many"
@@ -100,7 +104,9 @@ if serve; then
     check 'questions: a text: says so' "$(cat "$dir/body")" '*inputs\[0\]: found a string, wanted {*'
     refused 'questions: no context' 422 invalid_input -H "$JSON" -d '{"inputs":{"question":"x"}}' "$url/predict"
     check 'questions: no context: says so' "$(cat "$dir/body")" '*inputs\[0\].context: found nothing*'
-    refused 'questions: too long' 422 invalid_input -H "$JSON" -d "{\"inputs\":$pair,\"max_seq_len\":20}" "$url/predict"
+    check 'questions: windows of few tokens' "$(post '{"inputs":{"question":"who","context":"Ada wrote about machines"},"parameters":{"max_seq_len":8}}')" '{"answer":*}'
+    refused 'questions: windows without room' 422 invalid_input -H "$JSON" -d "{\"inputs\":$pair,\"max_seq_len\":1}" "$url/predict"
+    refused 'questions: too long' 422 invalid_input -H "$JSON" -d "{\"inputs\":$pair,\"max_seq_len\":20,\"doc_stride\":19}" "$url/predict"
     check 'questions: POST /, a wrong one' "$(status -H "$JSON" -d '{"inputs":7}' "$url/")" 422
     check 'questions: /embed' "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/embed")" 424
     stop TERM
