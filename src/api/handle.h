@@ -24,7 +24,17 @@ struct ef_reply {
     const ef_value *value; /* NULL: not asked for yet */
 };
 
-/* inputs.c: what a caller gives becomes items of the job; what the model does not take is refused by name. */
-bool inputs_take(const Model *, Job *, const ef_input *, size_t count, Err *);
+typedef struct InputsCall { /* inputs of a caller, and the job that they become */
+    ef_model *m;
+    const ef_input *in;
+    size_t count;
+    const char *params;    /* JSON, or NULL */
+    Job *job;
+    Err err;
+} InputsCall;
+/* inputs.c: a new job with what the caller gave as its items; what the model does not take is refused by name. */
+bool inputs_take(InputsCall *);
+bool inputs_params(InputsCall *, Value **out); /* parsed; NULL: there are none */
+bool inputs_options(InputsCall *);             /* read as the options of POST /predict */
 
 #endif

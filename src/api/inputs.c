@@ -3,6 +3,7 @@
 #include "api/handle.h"
 #include "api/sized.h"
 #include "audio/audio.h"
+#include "data/json.h"
 #include "model/model.h"
 
 typedef bool TakeInput(Job *, size_t index, const ef_input *, Err *);
@@ -203,14 +204,31 @@ static bool take_input(const Model *model, Job *job, size_t i, const ef_input *i
                 model->task->name);
 }
 
-bool inputs_take(const Model *model, Job *job, const ef_input *in, size_t count, Err *err)
+bool inputs_take(InputsCall *c)
 {
     InputList list;
-    job_items(job, count);
-    if (!inputs_open(&list, in, count, err)) return false;
-    for (size_t i = 0; i < count; i++) {
+    c->job = job_new();
+    job_items(c->job, c->count);
+    if (!inputs_open(&list, c->in, c->count, &c->err)) return false;
+    for (size_t i = 0; i < c->count; i++) {
         ef_input one;
-        if (!inputs_read(&list, i, &one, err) || !take_input(model, job, i, &one, err)) return false;
+        if (!inputs_read(&list, i, &one, &c->err) || !take_input(c->m->model, c->job, i, &one, &c->err)) return false;
     }
     return true;
+}
+
+bool inputs_params(InputsCall *c, Value **out)
+{
+    Arena *arena = &c->job->work.arena;
+    *out = c->params ? NEW(arena, Value) : NULL;
+    return !c->params || json_parse(arena, str_of(str_dup(arena, str_of(c->params))), *out, &c->err) ||
+           within(&c->err, "params_json");
+}
+
+bool inputs_options(InputsCall *c)
+{
+    Value *params;
+    if (!inputs_params(c, &params)) return false;
+    if (!params || job_options(c->m->session, c->job, params)) return true;
+    return fail(&c->err, c->job->work.err.code, "%s", c->job->work.err.message);
 }

@@ -11,47 +11,18 @@
 #include "dialect/pipeline.h"
 #include "model/model.h"
 
-/* ---- parameters ---- */
-
-/* v: NULL without parameters. */
-static bool parse_params(Job *job, const char *json, Value **v, Err *err)
-{
-    Arena *arena = &job->work.arena;
-    *v = json ? NEW(arena, Value) : NULL;
-    return !json || json_parse(arena, str_of(str_dup(arena, str_of(json))), *v, err) || within(err, "params_json");
-}
-
-static bool read_params(const Session *session, Job *job, const char *json, Err *err)
-{
-    Value *params;
-    if (!parse_params(job, json, &params, err)) return false;
-    if (!params || job_options(session, job, params)) return true;
-    return fail(err, job->work.err.code, "%s", job->work.err.message);
-}
-
 /* ---- calls ---- */
 
 typedef struct PredictCall {
-    ef_model *m;
-    const ef_input *in;
-    size_t count;
-    const char *params;
-    Job *job;
-    ef_reply *reply;
-    Err err;
+    InputsCall in;
     const char *task;      /* of ef_run */
+    ef_reply *reply;
 } PredictCall;
-
-static bool take_call(PredictCall *c)
-{
-    return inputs_take(c->m->model, c->job, c->in, c->count, &c->err);
-}
 
 static void api_fill_job(void *call)
 {
     PredictCall *c = call;
-    c->job = job_new();
-    if (take_call(c)) read_params(c->m->session, c->job, c->params, &c->err);
+    if (inputs_take(&c->in)) inputs_options(&c->in);
 }
 
 /* A pipeline's call: what the inputs became is written down again, as a body has it. */
@@ -59,23 +30,24 @@ static void fill_pipeline(void *call)
 {
     PredictCall *c = call;
     Value *params;
-    c->job = job_new();
-    if (!take_call(c) || !parse_params(c->job, c->params, &params, &c->err)) return;
-    Arena *arena = &c->job->work.arena;
-    Value *tree = NEW(arena, Value), inputs = value_list(arena, c->count);
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->job->work.item[i].cut) {
-            fail(&c->err, EF_UNSUPPORTED, "input %zu: found words, wanted a text: ef_predict takes words", i);
+    if (!inputs_take(&c->in) || !inputs_params(&c->in, &params)) return;
+    Job *job = c->in.job;
+    Arena *arena = &job->work.arena;
+    const size_t count = c->in.count;
+    Value *tree = NEW(arena, Value), inputs = value_list(arena, count);
+    for (size_t i = 0; i < count; i++) {
+        if (job->work.item[i].cut) {
+            fail(&c->in.err, EF_UNSUPPORTED, "input %zu: found words, wanted a text: ef_predict takes words", i);
             return;
         }
-        inputs.list.items[i] = pipeline_input(arena, c->m->model->items, &c->job->work.item[i]);
+        inputs.list.items[i] = pipeline_input(arena, c->in.m->model->items, &job->work.item[i]);
     }
     *tree = value_map(arena, 3);
     if (c->task) value_add(tree, "task", value_of_text(str_dup(arena, str_of(c->task))));
-    if (c->count) value_add(tree, "inputs", c->count == 1 ? inputs.list.items[0] : inputs);
+    if (count) value_add(tree, "inputs", count == 1 ? inputs.list.items[0] : inputs);
     if (params) value_add(tree, "parameters", *params);
-    c->job->in.kind = &kind_pipeline;
-    c->job->in.tree = tree;
+    job->in.kind = &kind_pipeline;
+    job->in.tree = tree;
 }
 
 /* ---- the reply ---- */
@@ -108,51 +80,51 @@ static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
 static void make_reply(void *call)
 {
     PredictCall *c = call;
-    JobReply *out = &c->job->out;
+    JobReply *out = &c->in.job->out;
     Arena arena = { 0 };
     if (out->text.n == 0) json_write(&out->text, &out->value);
     buf_char(&out->text, 0);
     ef_reply *r = NEW(&arena, ef_reply);
-    *r = (ef_reply){ .arena = arena, .job = c->job, .model = c->m->model };
-    if (c->job->work.result && !c->job->in.exact) view_rows(c->m, &c->job->work, r);
+    *r = (ef_reply){ .arena = arena, .job = c->in.job, .model = c->in.m->model };
+    if (c->in.job->work.result && !c->in.job->in.exact) view_rows(c->in.m, &c->in.job->work, r);
     c->reply = r;
 }
 
 /* The call as a job that can run; false: it has its error. */
 static bool fill_call(PredictCall *c, void (*fill)(void *))
 {
-    return process_check(c->m->process, "the model", &c->err) && guard_call(fill, c, &c->err) &&
-           c->err.code == EF_OK;
+    return process_check(c->in.m->process, "the model", &c->in.err) && guard_call(fill, c, &c->in.err) &&
+           c->in.err.code == EF_OK;
 }
 
 /* Of a job that was run, or never could be: the reply, or NULL and the error. */
 static ef_reply *reply_of(PredictCall *c, ef_error *err)
 {
-    if (c->err.code == EF_OK) c->err = c->job->work.err;
-    if (c->err.code == EF_OK) guard_call(make_reply, c, &c->err);
+    if (c->in.err.code == EF_OK) c->in.err = c->in.job->work.err;
+    if (c->in.err.code == EF_OK) guard_call(make_reply, c, &c->in.err);
     if (c->reply) return c->reply;
-    job_free(c->job);
-    fail(err, c->err.code, "%s", c->err.message);
+    job_free(c->in.job);
+    fail(err, c->in.err.code, "%s", c->in.err.message);
     return NULL;
 }
 
 /* The session guards its own work. */
 static ef_reply *answer_call(PredictCall *c, void (*fill)(void *), ef_error *err)
 {
-    if (fill_call(c, fill)) job_run(c->m->session, c->job);
+    if (fill_call(c, fill)) job_run(c->in.m->session, c->in.job);
     return reply_of(c, err);
 }
 
 ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json,
                      ef_error *err)
 {
-    return answer_call(&(PredictCall){ m, in, count, params_json, .task = NULL }, api_fill_job, err);
+    return answer_call(&(PredictCall){ { m, in, count, params_json } }, api_fill_job, err);
 }
 
 ef_reply *ef_run(ef_model *m, const char *task, const ef_input *in, size_t count, const char *params_json,
                  ef_error *err)
 {
-    return answer_call(&(PredictCall){ m, in, count, params_json, .task = task }, fill_pipeline, err);
+    return answer_call(&(PredictCall){ { m, in, count, params_json }, task }, fill_pipeline, err);
 }
 
 /* ---- calls that nobody waits for ---- */
@@ -206,13 +178,13 @@ static ef_call *start_call(ef_call *c, void (*fill)(void *), ef_error *err)
     PredictCall *call = &c->call;
     bool ok = fill_call(call, fill);
     if (ok) {
-        call->job->work.done = call_over;
-        call->job->work.context = c;
-        ok = job_submit(call->m->session, call->job, &call->err);
+        call->in.job->work.done = call_over;
+        call->in.job->work.context = c;
+        ok = job_submit(call->in.m->session, call->in.job, &call->in.err);
     }
     if (ok) return c;
-    job_free(call->job);
-    fail(err, call->err.code, "%s", call->err.message);
+    job_free(call->in.job);
+    fail(err, call->in.err.code, "%s", call->in.err.message);
     call_free(c);
     return NULL;
 }
@@ -222,7 +194,7 @@ ef_call *ef_start(ef_model *m, const ef_input *in, size_t count, const char *par
 {
     ef_call *c = call_new(err);
     if (!c) return NULL;
-    c->call = (PredictCall){ m, in, count, params_json, .task = NULL };
+    c->call = (PredictCall){ { m, in, count, params_json } };
     c->done = done, c->own = own;
     return start_call(c, api_fill_job, err);
 }
@@ -232,7 +204,7 @@ ef_call *ef_start_run(ef_model *m, const char *task, const ef_input *in, size_t 
 {
     ef_call *c = call_new(err);
     if (!c) return NULL;
-    c->call = (PredictCall){ m, in, count, params_json, .task = task };
+    c->call = (PredictCall){ { m, in, count, params_json }, task };
     c->done = done, c->own = own;
     return start_call(c, fill_pipeline, err);
 }
@@ -251,7 +223,7 @@ bool ef_wait(ef_call *c, int timeout_ms)
 {
     const struct timespec until = time_in(MAX(timeout_ms, 0));
     int code = 0;
-    if (!process_owns(c->call.m->process)) return false; /* it will never be done here */
+    if (!process_owns(c->call.in.m->process)) return false; /* it will never be done here */
     pthread_mutex_lock(&c->lock);
     while (!c->over && code != ETIMEDOUT)
         code = timeout_ms < 0 ? pthread_cond_wait(&c->came, &c->lock)
@@ -263,21 +235,21 @@ bool ef_wait(ef_call *c, int timeout_ms)
 
 void ef_cancel(ef_call *c)
 {
-    if (!process_owns(c->call.m->process)) return;
+    if (!process_owns(c->call.in.m->process)) return;
     pthread_mutex_lock(&c->lock);
     if (!c->over) {
         c->cancelled = true;
-        work_abandon(&c->call.job->work);
+        work_abandon(&c->call.in.job->work);
     }
     pthread_mutex_unlock(&c->lock);
 }
 
 ef_reply *ef_finish(ef_call *c, ef_error *err)
 {
-    if (!process_check(c->call.m->process, "the model", err)) return NULL;
+    if (!process_check(c->call.in.m->process, "the model", err)) return NULL;
     ef_wait(c, -1);
     PredictCall call = c->call;
-    if (c->cancelled) fail(&call.err, EF_CANCELLED, "the call was cancelled");
+    if (c->cancelled) fail(&call.in.err, EF_CANCELLED, "the call was cancelled");
     call_free(c);
     return reply_of(&call, err);
 }
