@@ -2,6 +2,7 @@
  * test_api_graph.c - ef_graph: tensors in and out by name. The numbers are ONNX Runtime's (tools/oracle/graph_run.py), for
  * batches with padding on either side and in between; all of them are compared, also those of hidden tokens. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,25 @@ static void refuse(ef_graph *g, const ef_array *in, size_t n, ef_code code, cons
     ef_error err = { 0 };
     if (!CHECK(!ef_graph_run(g, in, n, NULL, 0, &err) && err.code == code && says(&err, words)))
         printf("  code %d: %s\n", (int)err.code, err.message);
+}
+
+/* Identity of a tensor of strings. */
+static void test_strings(void)
+{
+    static const uint8_t onnx[] = {
+        0x08, 0x0e, 0x3a, 0x33, 0x0a, 0x10, 0x0a, 0x01, 0x61, 0x12, 0x01, 0x62, 0x22, 0x08, 0x49, 0x64, 0x65,
+        0x6e, 0x74, 0x69, 0x74, 0x79, 0x12, 0x01, 0x67, 0x5a, 0x0d, 0x0a, 0x01, 0x61, 0x12, 0x08, 0x0a, 0x06,
+        0x08, 0x08, 0x12, 0x02, 0x0a, 0x00, 0x62, 0x0d, 0x0a, 0x01, 0x62, 0x12, 0x08, 0x0a, 0x06, 0x08, 0x08,
+        0x12, 0x02, 0x0a, 0x00, 0x42, 0x04, 0x0a, 0x00, 0x10, 0x11
+    };
+    char path[] = "/tmp/ef-strings-XXXXXX.onnx";
+    ef_error err = { 0 };
+    TEST("strings");
+    int fd = mkstemps(path, 5);
+    CHECK(fd >= 0 && write(fd, onnx, sizeof onnx) == sizeof onnx);
+    if (fd >= 0) close(fd);
+    CHECK(!ef_graph_open(path, NULL, &err) && err.code == EF_UNSUPPORTED && says(&err, "input 'a': found a tensor of strings"));
+    unlink(path);
 }
 
 static void test_refused(ef_graph *g)
@@ -332,6 +352,7 @@ int main(void)
     if (g) {
         test_described(g);
         test_refused(g);
+        test_strings();
         test_types(g);
         test_threads(g);
         test_child(g);

@@ -137,6 +137,10 @@ static bool view_fill(const Py_buffer *view, const char *name, ef_array *out, in
                        .dim = dim,
                        .data = view->buf,
                        .size = (size_t)view->len };
+    if (view->format && (strchr(view->format, 'w') || strchr(view->format, 's') || strchr(view->format, 'O'))) {
+        PyErr_Format(PyExc_TypeError, "%s: found strings or objects, wanted numbers: a tokenizer makes ids of texts", name);
+        return false;
+    }
     if (!type_of_format(view->format, view->itemsize, &out->type)) {
         PyErr_Format(PyExc_TypeError,
                      "%s: found numbers of format \"%s\", wanted float32, int64 or another plain "

@@ -24,6 +24,16 @@ typedef struct GraphCall {
     Err err;
 } GraphCall;
 
+/* Texts are made into ids before they come here, by a tokenizer; encoders read nothing else. */
+static bool graph_takes_numbers(const OnnxValue *in, int n, Err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (in[i].type == T_STR)
+            return fail(err, EF_UNSUPPORTED, "input '%.*s': found a tensor of strings, wanted one of numbers: a "
+                        "tokenizer is no part of a graph here", STR_ARG(in[i].name));
+    return true;
+}
+
 static bool graph_open_named(ef_graph *g, const char *path, const ef_options *options, Err *err)
 {
     ef_options o;
@@ -37,6 +47,7 @@ static bool graph_open_named(ef_graph *g, const char *path, const ef_options *op
                         .task = str_of(o.task) };
     if (!running_open(path, &how, &g->running, err)) return false;
     const OnnxValue *in = running_inputs(g->running, &n_in), *out = running_outputs(g->running, &n_out);
+    if (!graph_takes_numbers(in, n_in, err)) return false;
     g->in = arrays_describe(&g->arena, in, n_in);
     g->out = arrays_describe(&g->arena, out, n_out);
     g->n_in = (size_t)n_in;

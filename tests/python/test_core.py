@@ -176,6 +176,9 @@ class Calls(unittest.TestCase):
         for i, (feeds, kind) in enumerate(wrong):
             with self.subTest(i), self.assertRaises(kind):
                 graph.run(feeds)
+        for texts in (np.array([["a", "b"]]), np.array([["a", "b"]], dtype=object), np.array([[b"a"]])):
+            with self.subTest(texts.dtype), self.assertRaisesRegex(TypeError, "input_ids: found strings or objects, wanted numbers"):
+                graph.run({**good, "input_ids": texts})
         for outputs, kind in (("logits", TypeError), (["foo"], (ValueError, FileNotFoundError)), ([5], TypeError)):
             with self.subTest(outputs), self.assertRaises(kind):
                 graph.run(good, outputs)
