@@ -49,22 +49,25 @@ def main():
         at = lambda name: os.path.join(folder, name)
         t = pa.table({"id": pa.array(range(a.rows), pa.int64()), "text": texts})
         pq.write_table(t, at("in.parquet")), pq.write_table(t.slice(0, few), at("few.parquet"))
-        best = {}
+        best, runs = {}, (20, 20 + max(a.rows // batch, 100))           # as many rows as `map` gets
         for _ in range(a.turns):
-            def note(name, us): best[name] = min(us, best.get(name, us))
-            bench = [cpu(a.package, "bench", "--lengths", tokens, "--threads", "1", "-n", str(k)) for k in (20, 120)]
-            note("compute", (bench[1] - bench[0]) / 100 / batch * 1e6)
-            both = []
+            def note(name, seconds): best[name] = min(seconds, best.get(name, seconds))
+            for k in runs: note(("compute", k), cpu(a.package, "bench", "--lengths", tokens, "--threads", "1", "-n", str(k)))
             for name in ("few", "in"):
                 if os.path.exists(at("out.parquet")): os.remove(at("out.parquet"))
-                both.append(cpu(a.package, "map", at(name + ".parquet"), "--threads", "1", "--keep", "id", "-o", at("out.parquet")))
-            note("map", (both[1] - both[0]) / (a.rows - few) * 1e6)
+                note(("map", name), cpu(a.package, "map", at(name + ".parquet"), "--threads", "1", "--keep", "id", "-o",
+                                        at("out.parquet")))
             if os.path.exists(a.turn):
                 pairs = [at("few.parquet"), at("x"), at("out.parquet"), at("y")]
-                start = cpu(a.turn, "turn", *pairs[:2])
-                note("read and write alone", (cpu(a.turn, "turn", *pairs) - start) / a.rows * 1e6)
-    for name, us in best.items(): print(f"{name:24s} {us:8.2f} us of CPU a row")
-    print(f"map above compute        {best['map'] - best['compute']:8.2f} us, {100 * (best['map'] / best['compute'] - 1):.1f} %")
+                note(("turn", "few"), cpu(a.turn, "turn", *pairs[:2]))
+                note(("turn", "in"), cpu(a.turn, "turn", *pairs))
+    compute = (best["compute", runs[1]] - best["compute", runs[0]]) / (runs[1] - runs[0]) / batch * 1e6
+    mapped = (best["map", "in"] - best["map", "few"]) / (a.rows - few) * 1e6
+    print(f"compute                  {compute:8.2f} us of CPU a row")
+    print(f"map                      {mapped:8.2f} us of CPU a row")
+    if ("turn", "in") in best:
+        print(f"read and write alone     {(best['turn', 'in'] - best['turn', 'few']) / a.rows * 1e6:8.2f} us of CPU a row")
+    print(f"map above compute        {mapped - compute:8.2f} us, {100 * (mapped / compute - 1):.1f} %")
 
 
 if __name__ == "__main__": sys.exit(main())

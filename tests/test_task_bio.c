@@ -57,7 +57,7 @@ static void entities(void)
         Buf b = { 0 };
         TEST(rows[i].name);
         Value result = result_of(&arena, rows[i].tokens);
-        BioSpans found = bio_entities(&arena, str_of(rows[i].text), &result);
+        BioSpans found = bio_entities(&arena, str_of(rows[i].text), bio_tokens(&arena, &result));
         for (size_t k = 0; k < found.n; k++) {
             const BioSpan *s = &found.item[k];
             buf_printf(&b, "%.*s|%.*s|%lld|%lld;", STR_ARG(s->label), STR_ARG(s->text),
@@ -86,7 +86,7 @@ static void told(void)
     ModelConfig config = { .labels = labels, .num_labels = COUNT(labels) };
     Str text = STR("\xc3\xbc Goa Pune Goa");
     Value result = result_of(&arena, "0:O 3:B-SRC 7:B-DEST 12:B-SRC");
-    BioSpans found = bio_entities(&arena, text, &result);
+    BioSpans found = bio_entities(&arena, text, bio_tokens(&arena, &result));
     Value v = bio_extract(&arena, &config, &found, &(BioOptions){ 0 });
     TEST("4.12 type to text");
     CHECK(json_is(&v, "{\"SRC\":\"Goa\",\"DEST\":\"Pune\",\"DATE\":null}"));
@@ -103,7 +103,7 @@ static void told(void)
     v = bio_extract(&arena, &config, &found, &(BioOptions){ 0 });
     CHECK(json_is(&v, "{\"SRC\":\"Goa\",\"DEST\":\"Pune\"}"));
     TEST("no result");
-    found = bio_entities(&arena, text, NULL);
+    found = bio_entities(&arena, text, bio_tokens(&arena, NULL));
     CHECK(found.n == 0);
     arena_free(&arena);
 }

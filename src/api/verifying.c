@@ -86,7 +86,7 @@ static void check_numbers(Verification *w, size_t i, const float *p, int64_t n)
 
 static Value labelled_words(Arena *arena, Str query, const Value *result)
 {
-    BioSpans words = bio_words(arena, query, result);
+    BioSpans words = bio_words(arena, query, bio_tokens(arena, result));
     Value list = value_list(arena, words.n);
     list.list.n = 0;
     for (size_t i = 0; i < words.n; i++) {

@@ -19,6 +19,13 @@ void heap_keep_little(void)
     mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
 }
 
+void heap_keep_much(void)
+{
+    enum { LARGE = 2 << 20 }; /* from here on blocks are mapped, and grow without a copy */
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, 32 * LARGE);
+}
+
 void heap_trim(void)
 {
     malloc_trim(0);

@@ -10,6 +10,9 @@ void *heap_resize(void *, size_t size);
 /* For servers: large blocks are returned to the system when freed. Otherwise each thread would
  * keep memory of its largest request. */
 void heap_keep_little(void);
+/* For one long run of equal work: freed blocks below 2 MiB are kept for the next ones, so that their pages are not
+ * mapped and cleared again. */
+void heap_keep_much(void);
 void heap_trim(void); /* returns free memory to the system; slow */
 
 #endif

@@ -16,7 +16,7 @@ static const Option options[] = {
 static Value describe(Args *a, const Texts *t, size_t i, const BioOptions *how)
 {
     const ModelConfig *config = &t->model->config;
-    BioSpans found = bio_entities(&a->arena, t->text[i], texts_result(t, i));
+    BioSpans found = bio_entities(&a->arena, t->text[i], bio_tokens(&a->arena, texts_result(t, i)));
     return args_has(a, "detailed") ? bio_detail(&a->arena, config, t->text[i], &found, how)
                                    : bio_extract(&a->arena, config, &found, how);
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "cli/cli.h"
@@ -20,7 +21,8 @@
 #include "data/json.h"
 #include "dialect/job.h"
 
-enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, LEAST_CHUNKS = 32, THREAD_CHUNKS = 4 };
+/* Few are under way: what one thread made is still in the caches when the next takes it. */
+enum { CHUNK_RECORDS = 128, CHUNK_BYTES = 1 << 17, THREAD_CHUNKS = 4 };
 enum { RUN_TOKENS = 1024 }; /* longer ones gain nothing; at the end all threads have some */
 /* More than a chunk can cost: the next one is due after all of it. Side by side they would all be
  * done at the same time, and nothing could be read and written meanwhile. */
@@ -85,6 +87,7 @@ typedef struct Mapper {
     uint64_t chunks, read, written;
     pthread_mutex_t lock;
     pthread_cond_t came;
+    const Chunk *awaited;   /* under the lock: that is waited for */
     Progress progress;
     uint64_t lines, errors;
     int64_t tokens;
@@ -97,8 +100,9 @@ static void chunk_done(Work *work)
     Mapper *m = c->mapper;
     pthread_mutex_lock(&m->lock);
     c->done = true;
-    pthread_cond_signal(&m->came);
+    const bool awaited = m->awaited == c;
     pthread_mutex_unlock(&m->lock);
+    if (awaited) pthread_cond_signal(&m->came); /* now: who wakes up wants the lock */
 }
 
 /* A stream that breaks ends there: what came before is still answered. One that is quiet ends the chunk. */
@@ -125,7 +129,7 @@ static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
     size_t n = 0;
     job_items(job, to - from);
     job->in.lines = !m->out.form;
-    job->in.no_text = m->out.form != NULL;
+    job->in.table = m->out.form ? &m->out.table.table : NULL;
     for (size_t i = from; i < to; i++) {
         if (c->record[i].err.code != EF_OK) continue;
         job->work.item[n++] = c->record[i].item;
@@ -192,27 +196,19 @@ static void put_lines(Mapper *m, const Chunk *c)
 }
 
 /* ---- rows of a table ---- */
-static const Value *results_of(const Job *job)
-{
-    const Value *results = value_get(&job->out.value, "results");
-    assert(results && results->kind == V_LIST);
-    return results->list.items;
-}
-
 /* Answers to records from..to. job: of those that are usable; NULL: none is. */
 static bool put_rows(Mapper *m, const Chunk *c, size_t from, size_t to, const Job *job, Err *err)
 {
-    MapAnswer answer[CHUNK_RECORDS];
-    const bool whole = job && job->work.err.code == EF_OK;
-    const Value *result = whole ? results_of(job) : NULL;
+    const Err *wrong[CHUNK_RECORDS];
     for (size_t i = from; i < to; i++) {
         const Err *e = &c->record[i].err;
-        const bool usable = e->code == EF_OK;
-        answer[i - from] = (MapAnswer){ usable && whole ? result++ : NULL, usable && job ? &job->work.err : e };
-        m->errors += !answer[i - from].result;
+        if (e->code == EF_OK && job) e = &job->work.err;
+        wrong[i - from] = e->code == EF_OK ? NULL : e;
+        m->errors += e->code != EF_OK;
     }
     m->lines += to - from;
-    return table_add(&m->out.table, c->record + from, answer, to - from, err);
+    const MapAnswers answers = { .err = wrong, .columns = job ? &job->out.columns : NULL };
+    return table_add(&m->out.table, c->record + from, answers, to - from, err);
 }
 
 /* ---- chunks ---- */
@@ -262,7 +258,9 @@ static bool write_chunk(Mapper *m, Chunk *c, Err *err)
 static void await(Mapper *m, Chunk *c)
 {
     pthread_mutex_lock(&m->lock);
+    m->awaited = c;
     while (!c->done) pthread_cond_wait(&m->came, &m->lock);
+    m->awaited = NULL;
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -377,7 +375,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     if (m->session) return true; /* of the input before */
     m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
-    m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
+    m->chunks = (uint64_t)session_options(m->session)->threads * THREAD_CHUNKS;
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);
     Job *trial = job_new();
     bool ok = params_set(m->session, trial, m->params, m->chars, err);
@@ -494,6 +492,7 @@ static bool map_run(Args *a, Err *err)
         return fail(err, EF_USAGE, "map: found %d files, wanted one, or --checkpoint DIR, which takes several",
                     a->n_text);
     if (!args_has(a, "checkpoint") && !file_apart(to ? to : "/dev/stdout", path[0], err)) return false;
+    heap_keep_much();
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
     bool ok = map_model(a, m, path, n, err);

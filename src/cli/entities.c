@@ -7,7 +7,7 @@
 void entities_of(Buf *b, Str text, const Value *result)
 {
     Arena arena = { 0 };
-    BioSpans words = bio_words(&arena, text, result);
+    BioSpans words = bio_words(&arena, text, bio_tokens(&arena, result));
     size_t found = 0;
     for (size_t i = 0; i < words.n; i++) {
         const BioSpan *w = &words.item[i];

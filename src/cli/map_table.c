@@ -71,21 +71,32 @@ static bool add_kept(MapTable *t, const Record *r, size_t n, Err *err)
     return arrow_build_add(t->keep, &columns, err);
 }
 
-static bool add_rows(MapTable *t, const Record *record, const MapAnswer *answer, size_t n, Err *err)
+/* Answers that are all there, or (errors) all failed. */
+static bool add_alike(MapTable *t, MapAnswers *a, size_t n, Err *err)
 {
     Arena *arena = &t->scratch;
-    Value *rows = ARRAY(arena, Value, n), *errors = ARRAY(arena, Value, n);
-    for (size_t i = 0; i < n; i++) {
-        const MapAnswer *a = &answer[i];
-        if (a->result) rows[i] = t->table.shape ? t->table.shape(arena, a->result) : *a->result;
-        if (a->result) continue;
+    const bool failed = a->err[0] != NULL;
+    Value *none = ARRAY(arena, Value, n), *errors = ARRAY(arena, Value, n);
+    for (size_t i = 0; failed && i < n; i++) {
         errors[i] = value_map(arena, 1);
-        value_add(&errors[i], "error", value_of_text(a->err->message));
+        value_add(&errors[i], "error", value_of_text(a->err[i]->message));
     }
-    const Columns columns = columns_of(arena, t->table.rows, rows, n), wrong = columns_of(arena, error_rows, errors, n);
-    bool ok = arrow_build_add(t->result, &columns, err) && arrow_build_add(t->error, &wrong, err) &&
-              (!t->keep || add_kept(t, record, n, err));
-    arena_reset(arena, 1 << 20);
+    const Columns rows = failed ? columns_of(arena, t->table.rows, none, n)
+                                : columns_slice(arena, a->columns, a->next, a->next + n);
+    const Columns wrong = columns_of(arena, error_rows, errors, n);
+    a->err += n, a->next += failed ? 0 : n;
+    return arrow_build_add(t->result, &rows, err) && arrow_build_add(t->error, &wrong, err);
+}
+
+static bool add_rows(MapTable *t, const Record *record, MapAnswers *a, size_t n, Err *err)
+{
+    bool ok = true;
+    for (size_t at = 0, to; ok && at < n; at = to) {
+        for (to = at + 1; to < n && !a->err[to - at] == !a->err[0]; to++) continue;
+        ok = add_alike(t, a, to - at, err);
+    }
+    ok = ok && (!t->keep || add_kept(t, record, n, err));
+    arena_reset(&t->scratch, 1 << 20);
     t->pending += (int64_t)n;
     return ok;
 }
@@ -124,12 +135,12 @@ bool table_ready(MapTable *t, Err *err)
     return ok;
 }
 
-bool table_add(MapTable *t, const Record *record, const MapAnswer *answer, size_t n, Err *err)
+bool table_add(MapTable *t, const Record *record, MapAnswers answers, size_t n, Err *err)
 {
     bool ok = table_ready(t, err);
     for (size_t at = 0, now; ok && at < n; at += now) {
         now = MIN(n - at, (size_t)(rows_of_batch(t) - t->pending));
-        ok = add_rows(t, record + at, answer + at, now, err);
+        ok = add_rows(t, record + at, &answers, now, err);
         if (ok && t->pending == rows_of_batch(t)) ok = write_batch(t, err) && table_ready(t, err);
     }
     return ok;

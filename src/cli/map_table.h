@@ -7,10 +7,11 @@
 #include "data/arrow_build.h"
 #include "model/model.h"
 
-typedef struct MapAnswer {   /* to one record */
-    const Value *result;     /* NULL: it failed */
-    const Err *err;
-} MapAnswer;
+typedef struct MapAnswers {  /* to records */
+    const Err *const *err;   /* [records]: why it failed; NULL: the next of these is its answer: */
+    const Columns *columns;  /* of the task's table */
+    size_t next;             /* of them */
+} MapAnswers;
 
 typedef struct MapTable {
     /* set before table_begin */
@@ -30,7 +31,7 @@ typedef struct MapTable {
 /* The columns, for whoever creates the writer. facts: the metadata; lives as long as the table. */
 bool table_begin(MapTable *, ArrowPair *facts, int n, Err *);
 /* Answers to the next n records, in their order. Writes the batches that they complete. */
-bool table_add(MapTable *, const Record *, const MapAnswer *, size_t n, Err *);
+bool table_add(MapTable *, const Record *, MapAnswers, size_t n, Err *);
 bool table_ready(MapTable *, Err *);  /* nothing is under way: batches without rows are answered */
 bool table_flush(MapTable *, Err *);  /* what is at hand, as a batch; not of records that come in batches */
 void table_free(MapTable *);

@@ -121,15 +121,20 @@ static bool take_pair(const Records *s, const Value *v, Item *item)
     return true;
 }
 
+bool record_take_text(const Records *s, const Value *text, Item *item, Err *err)
+{
+    return take_pair(s, text, item) ||
+           fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", records_field(s),
+                value_kind_name(text->kind));
+}
+
 static bool take_map(const Records *s, const Value *v, Item *item, Err *err)
 {
     const char *field = records_field(s), *second = s->how.second ? s->how.second : "text_pair";
     const Value *text = value_get(v, field), *pair = value_get(v, second);
     if (!text && !s->how.field) text = value_get(v, "inputs");
     if (!text) return fail(err, EF_INVALID_INPUT, "found no \"%s\", wanted one", field);
-    if (!take_pair(s, text, item))
-        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", field,
-                    value_kind_name(text->kind));
+    if (!record_take_text(s, text, item, err)) return false;
     if (!pair || pair->kind == V_NULL) return true;
     if (pair->kind != V_STR || item->second.p)
         return fail(err, EF_INVALID_INPUT, "%s: wanted one string beside one text", second);
@@ -379,7 +384,8 @@ bool records_open(Records *s, const char *path, const ItemForm *items, const Rec
 bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
 {
     Str bytes;
-    *r = (Record){ 0 };
+    memset(r, 0, offsetof(Record, err)); /* the message is 1 KB that hardly ever is read */
+    r->err.code = EF_OK;
     if (s->reader) return batches_record(s, arena, r, more, err);
     if (!next_bytes(s, arena, &bytes, more, err)) return false;
     if (!*more) return true;

@@ -17,7 +17,7 @@ typedef struct Record {
     const Value *id;       /* the record's own "id", or NULL */
     const Value *kept;     /* [keeps]; NULL: none are asked for, or the batch has them as columns */
     bool nothing;          /* no record: a batch without rows came */
-    Err err;               /* code EF_OK: usable; else why this one is not */
+    Err err;               /* code EF_OK: usable; else why this one is not. The last member: see records_next */
 } Record;
 
 typedef struct RecordBatch RecordBatch;
@@ -52,6 +52,7 @@ typedef struct Records {
     BatchReader *reader;   /* NULL: another form */
     Mapping file;          /* that it reads; a stream has none */
     int *used, n_used;     /* columns that a record is made of */
+    int alone;             /* that one of them has the text, and the others at most an id; -1: there is more */
     int *keep_column;      /* [keeps] */
     RecordBatch *first, *last, *spare; /* those that are held: the oldest, and the one that is read */
     int64_t row;           /* of the last, next */
@@ -86,6 +87,7 @@ bool batches_record(Records *, Arena *, Record *, bool *more, Err *);
 void batches_free(Records *);
 /* records.c, for records_batches.c */
 bool record_take(const Records *, Arena *, const Value *, Record *, Err *);
+bool record_take_text(const Records *, const Value *, Item *, Err *); /* what stands in the field of the text */
 bool records_take_files(const Records *); /* pictures or sounds */
 bool records_take_pages(const Records *);
 const char *records_path_key(const Records *);

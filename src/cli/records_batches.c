@@ -73,6 +73,18 @@ static bool keep_columns(Records *s, Err *err)
     return true;
 }
 
+static int lone_text(const Records *s)
+{
+    int text = -1;
+    if (s->items != &item_texts) return -1;
+    for (int i = 0; i < s->n_used; i++) {
+        const Str name = s->reader->fields->field[s->used[i]].name;
+        if (text < 0 && str_is(name, records_field(s))) text = s->used[i];
+        else if (!str_is(name, "id")) return -1;
+    }
+    return text;
+}
+
 static bool choose_columns(Records *s, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
@@ -81,6 +93,7 @@ static bool choose_columns(Records *s, Err *err)
         if (!is_key(s, all->field[i].name)) continue;
         batches_want(s->reader, s->used[s->n_used++] = i);
     }
+    s->alone = lone_text(s);
     return has_items(s, err) && keep_columns(s, err);
 }
 
@@ -211,8 +224,21 @@ static bool kept_values(const Records *s, Arena *arena, int64_t row, Record *r, 
     return ok;
 }
 
+/* A value of a column that a record is made of. */
+static bool take_cell(const Records *s, Arena *arena, int column, int64_t row, Value *out, Err *err)
+{
+    *out = arrow_value(arena, &s->last->rows.column[column], row);
+    if (out->kind == V_BYTES && s->items == &item_texts) out->kind = V_STR; /* of a column that does not say it */
+    return settle_value(s, arena, out, err);
+}
+
 static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
 {
+    if (s->alone >= 0 && s->how.hold) { /* an id is a column of its own, if it is kept */
+        Value text;
+        s->lines.number++;
+        return take_cell(s, arena, s->alone, s->row++, &text, err) && record_take_text(s, &text, &r->item, err);
+    }
     const ArrowFields *all = s->reader->fields;
     const int64_t row = s->row++;
     Value *v = NEW(arena, Value);
@@ -220,10 +246,9 @@ static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
     s->lines.number++;
     if (s->keeps && !s->how.hold && !kept_values(s, arena, row, r, err)) return false;
     for (int i = 0; i < s->n_used; i++) {
-        Value cell = arrow_value(arena, &s->last->rows.column[s->used[i]], row);
+        Value cell;
         const Str name = all->field[s->used[i]].name;
-        if (cell.kind == V_BYTES && s->items == &item_texts) cell.kind = V_STR; /* of a column that does not say it */
-        if (!settle_value(s, arena, &cell, err)) return false;
+        if (!take_cell(s, arena, s->used[i], row, &cell, err)) return false;
         if (cell.kind != V_NULL || str_is(name, records_field(s)))
             v->map.items[v->map.n++] = (Member){ name, cell };
     }

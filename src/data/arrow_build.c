@@ -81,19 +81,29 @@ void arrow_fields_of(Arena *arena, const Field *rows, ArrowVectors vectors, Arro
 }
 
 /* ---- values ---- */
+/* n bits behind those that are there; from NULL: all set. Returns how many are not. */
+static int64_t grow_bits(Buf *bits, int64_t length, const bool *from, size_t n)
+{
+    const size_t bytes = ((size_t)length + n + 7) / 8;
+    int64_t unset = 0;
+    buf_reserve(bits, bytes - bits->n);
+    memset(bits->p + bits->n, 0, bytes - bits->n);
+    bits->n = bytes;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t at = length + (int64_t)i;
+        const bool is = !from || from[i];
+        bits->p[at >> 3] = (char)(bits->p[at >> 3] | is << (at & 7));
+        unset += !is;
+    }
+    return unset;
+}
+
+/* There are bits from the first null on. */
 static void grow_valid(ArrowGrowing *g, const bool *there, size_t n)
 {
-    if (!n) return;
-    size_t bytes = ((size_t)g->length + n + 7) / 8;
-    buf_reserve(&g->valid, bytes - g->valid.n);
-    memset(g->valid.p + g->valid.n, 0, bytes - g->valid.n);
-    g->valid.n = bytes;
-    for (size_t i = 0; i < n; i++) {
-        const int64_t at = g->length + (int64_t)i;
-        const bool is = !there || there[i];
-        g->valid.p[at >> 3] = (char)(g->valid.p[at >> 3] | is << (at & 7));
-        g->nulls += !is;
-    }
+    const bool whole = !there || !n || !memchr(there, false, n);
+    if (!whole && !g->nulls) grow_bits(&g->valid, 0, NULL, (size_t)g->length);
+    if (!whole || g->nulls) g->nulls += grow_bits(&g->valid, g->length, there, n);
     g->length += (int64_t)n;
 }
 
@@ -111,21 +121,25 @@ static int64_t last_offset(const ArrowGrowing *g)
     return last;
 }
 
-static void grow_offset(ArrowGrowing *g, int64_t end)
+/* Room for the ends of n entries more. */
+static int32_t *grow_offsets(ArrowGrowing *g, size_t n)
 {
-    const int32_t zero = 0, number = (int32_t)end;
+    const int32_t zero = 0;
     if (!g->offsets.n) buf_add(&g->offsets, &zero, sizeof zero);
-    buf_add(&g->offsets, &number, sizeof number);
+    buf_reserve(&g->offsets, n * sizeof zero);
+    g->offsets.n += n * sizeof zero;
+    return (int32_t *)(void *)(g->offsets.p + g->offsets.n) - n;
 }
 
 static bool grow_bytes(ArrowGrowing *g, const Str *s, size_t n, Err *err)
 {
     int64_t end = last_offset(g);
+    int32_t *offset = grow_offsets(g, n);
     for (size_t i = 0; i < n; i++) {
         end += (int64_t)s[i].n;
         if (end > INT32_MAX) return too_long(g, err);
         buf_str(&g->data, s[i]);
-        grow_offset(g, end);
+        offset[i] = (int32_t)end;
     }
     return true;
 }
@@ -148,13 +162,6 @@ static void grow_floats(ArrowGrowing *g, const float *from, size_t n)
     g->data.n += n * sizeof *to;
 }
 
-static void grow_bits(ArrowGrowing *g, const bool *from, size_t n)
-{
-    ArrowGrowing bits = { .valid = g->data, .length = g->length - (int64_t)n }; /* validity came first */
-    grow_valid(&bits, from, n);
-    g->data = bits.valid;
-}
-
 static bool grow_column(ArrowGrowing *, const Column *, Err *);
 
 static bool grow_values(ArrowGrowing *g, const Column *c, const bool *there, Err *err)
@@ -164,7 +171,7 @@ static bool grow_values(ArrowGrowing *g, const Column *c, const bool *there, Err
     grow_valid(g, there, c->values);
     switch (c->field->kind) {
     case F_STR: case F_BYTES: return grow_bytes(g, c->s, c->values, err);
-    case F_BOOL: grow_bits(g, c->b, c->values); break;
+    case F_BOOL: grow_bits(&g->data, g->length - (int64_t)c->values, c->b, c->values); break; /* validity came first */
     case F_I32: case F_U32: case F_U64: grow_ints(g, c->i, c->values); break;
     case F_F32: grow_floats(g, c->f32, c->values); break;
     case F_F64: buf_add(&g->data, c->f64, c->values * sizeof *c->f64); break;
@@ -197,7 +204,8 @@ static bool grow_list(ArrowGrowing *g, const Column *c, Err *err)
     const int64_t begin = last_offset(g);
     if (begin + (int64_t)c->values > INT32_MAX) return too_long(g, err);
     grow_valid(g, c->there, c->n);
-    for (size_t i = 0; i < c->n; i++) grow_offset(g, begin + (int64_t)c->offset[i + 1]);
+    int32_t *offset = grow_offsets(g, c->n);
+    for (size_t i = 0; i < c->n; i++) offset[i] = (int32_t)(begin + (int64_t)c->offset[i + 1]);
     return grow_values(&g->child[0], c, NULL, err);
 }
 

@@ -2,6 +2,7 @@
  * arrow_kinds.c - the types of Arrow, and entries of their arrays as values. */
 #include "arrow_kinds.h"
 
+#include "base/bytes.h"
 #include "half.h"
 
 const ArrowKindRow arrow_kinds[ARROW_KINDS] = {
@@ -67,6 +68,7 @@ int64_t arrow_int(Str bytes, int64_t entry, int64_t width, bool is_signed)
 {
     uint64_t x = 0;
     const uint8_t *p = (const uint8_t *)bytes.p + entry * width;
+    if (width == 4) return is_signed ? (int32_t)le32(p) : (int64_t)le32(p); /* offsets: the most */
     const int unused = (int)(64 - 8 * width);
     for (int i = 0; i < width; i++) x |= (uint64_t)p[i] << (8 * i);
     return is_signed ? (int64_t)(x << unused) >> unused : (int64_t)x;

@@ -157,6 +157,28 @@ bool column_used(const Column *c)
     return used;
 }
 
+/* ---- some of them ---- */
+static Column column_slice(Arena *arena, const Column *c, size_t from, size_t to)
+{
+    const size_t begin = c->offset ? c->offset[from] : from, end = c->offset ? c->offset[to] : to;
+    Column out = *c;
+    size_t *offset = c->offset ? ARRAY(arena, size_t, to - from + 1) : NULL;
+    for (size_t i = 0; offset && i <= to - from; i++) offset[i] = c->offset[from + i] - begin;
+    out.n = to - from, out.values = end - begin;
+    out.there = c->there + from, out.offset = offset;
+    if (c->data) out.data = (const char *)c->data + begin * size_of(c->field->kind);
+    out.members = columns_slice(arena, &c->members, begin, end);
+    return out;
+}
+
+Columns columns_slice(Arena *arena, const Columns *all, size_t from, size_t to)
+{
+    if (all->n && from == 0 && to == all->column[0].n) return *all;
+    Columns out = { ARRAY(arena, Column, all->n), all->n };
+    for (size_t i = 0; i < all->n; i++) out.column[i] = column_slice(arena, &all->column[i], from, to);
+    return out;
+}
+
 /* ---- and back ---- */
 static Value value_at(Arena *arena, const Column *c, size_t i)
 {

@@ -35,5 +35,25 @@ bool column_used(const Column *); /* some entry is there, or the schema wants ev
 /* An entry as it was; what is absent and what is null are both V_NULL. */
 Value column_entry(Arena *, const Column *, size_t entry);
 Value columns_entry(Arena *, const Columns *, size_t entry); /* a map of all fields */
+/* Entries from .. to-1: views of the same arrays. */
+Columns columns_slice(Arena *, const Columns *, size_t from, size_t to);
+
+/* ---- columns_make.c: columns that grow entry by entry, for results that are never a tree ---- */
+typedef struct ColumnMaker ColumnMaker;
+struct ColumnMaker {
+    const Field *field;      /* no F_BYTES, no map */
+    size_t n, values;        /* as in Column */
+    Buf offset, data;        /* of size_t and of the field's kind */
+    ColumnMaker *member;     /* F_MSG: one for each of its fields */
+};
+ColumnMaker *columns_make(Arena *, const Field *rows); /* one for each row, all empty */
+Columns columns_made(Arena *, const Field *rows, const ColumnMaker *); /* views: nothing is put afterwards */
+/* An entry that is one value. */
+void column_put_str(ColumnMaker *, Str);    /* a view */
+void column_put_int(ColumnMaker *, int64_t);
+void column_put_f32(ColumnMaker *, float);
+/* An entry that is a list: of objects, whose members are put next, n of each; of numbers, which are copied. */
+void column_put_list(ColumnMaker *, size_t n);
+void column_put_floats(ColumnMaker *, const float *, size_t n);
 
 #endif

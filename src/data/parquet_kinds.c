@@ -51,10 +51,12 @@ static void kind_decimal(Buf *to, const ArrowColumn *a, int64_t i)
 
 static void kind_bytes(Buf *to, const ArrowColumn *a, int64_t i)
 {
-    const Value v = arrow_value(NULL, a, i); /* a view: text and bytes need no arena */
-    const uint32_t n = (uint32_t)v.s.n;
-    buf_add(to, &n, sizeof n);
-    buf_str(to, v.s);
+    const Str s = arrow_value(NULL, a, i).s; /* a view: text and bytes need no arena */
+    const uint32_t n = (uint32_t)s.n;
+    buf_reserve(to, sizeof n + s.n);
+    memcpy(to->p + to->n, &n, sizeof n);
+    if (s.n) memcpy(to->p + to->n + sizeof n, s.p, s.n);
+    to->n += sizeof n + s.n;
 }
 
 static void kind_nothing(Buf *to, const ArrowColumn *a, int64_t i)

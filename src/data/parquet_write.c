@@ -159,6 +159,12 @@ static bool is_nullable(const ArrowField *f)
     return f->nullable || f->encoded || f->kind == ARROW_NULL;
 }
 
+static void entry_put(WriteLeaf *l, const ArrowColumn *a, int64_t i)
+{
+    if (l->kind.type == PARQUET_BOOLEAN) entry_bit(l, a, i);
+    else l->kind.put(&l->values, a, i);
+}
+
 static void entry_leaf(WriteLeaf *l, const ArrowColumn *a, int64_t i, int rep, int def)
 {
     if (is_nullable(a->field)) {
@@ -168,8 +174,7 @@ static void entry_leaf(WriteLeaf *l, const ArrowColumn *a, int64_t i, int rep, i
         def++;
     }
     entry_levels(l, rep, def, 1);
-    if (l->kind.type == PARQUET_BOOLEAN) entry_bit(l, a, i);
-    else l->kind.put(&l->values, a, i);
+    entry_put(l, a, i);
 }
 
 static void entry_below(WriteLeaf *l, int step, const ArrowColumn *a, int64_t i, int rep, int def);
@@ -182,18 +187,32 @@ static void entry_span(const ArrowColumn *a, int64_t i, int64_t *from, int64_t *
     *to = bytes ? arrow_int(a->offsets, i + 1, bytes, true) : (i + 1) * size;
 }
 
+/* The leaf's own column below the items of a list, if all of its values are there; else NULL. */
+static const ArrowColumn *entry_whole(const WriteLeaf *l, int step, const ArrowColumn *items)
+{
+    while (items->field->kind == ARROW_STRUCT && !is_nullable(items->field)) items = &items->child[l->step[step++]];
+    return items->field->children || is_nullable(items->field) ? NULL : items;
+}
+
+static void entry_values(WriteLeaf *l, const ArrowColumn *a, int64_t from, int64_t to)
+{
+    const size_t width = (size_t)arrow_width(a->field);
+    if (l->kind.as_it_is)
+        return buf_add(&l->values, a->data.p + (size_t)from * width, (size_t)(to - from) * width);
+    for (int64_t i = from; i < to; i++) entry_put(l, a, i);
+}
+
 static void entry_list(WriteLeaf *l, int step, const ArrowColumn *a, int64_t i, int def)
 {
     int64_t from, to;
-    const ArrowColumn *items = &a->child[0];
+    const ArrowColumn *items = &a->child[0], *whole = entry_whole(l, step, items);
     entry_span(a, i, &from, &to);
     if (from == to) return entry_levels(l, 0, def, 1);
     def++;
-    if (l->kind.as_it_is && items->field->kind != ARROW_STRUCT && !is_nullable(items->field)) { /* vectors, at once */
-        const size_t width = (size_t)arrow_width(items->field);
+    if (whole) {
         entry_levels(l, 0, def, 1);
         if (to - from > 1) entry_levels(l, 1, def, (uint64_t)(to - from - 1));
-        return buf_add(&l->values, items->data.p + (size_t)from * width, (size_t)(to - from) * width);
+        return entry_values(l, whole, from, to);
     }
     for (int64_t k = from; k < to; k++) entry_below(l, step, items, k, k > from, def);
 }

@@ -62,6 +62,7 @@ struct JobKind {
     void (*write)(const Session *, Job *, Buf *out);
     void (*item)(const Session *, const Job *, Arena *, size_t item, Value *out);
     Value (*frame)(const Session *, Job *, Value *results, size_t n);
+    Columns (*columns)(const Session *, Job *); /* (optional) the rows of job->in.table */
     /* Models that have it: those that can do any of these (0: all). For OpenAPI, the JSON Schemas of
      * body and reply. */
     TaskCan needs;

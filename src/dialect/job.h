@@ -27,6 +27,7 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
     Buf storage;                 /* (optional) where body lies (job_store); freed by job_free */
     size_t gzip_from;            /* gzip the reply if it has so many bytes; 0: never */
     bool no_text;                /* the reply's value is enough: its text stays empty */
+    const TaskTable *table;      /* (optional) of predict: the reply is the rows of this table, and nothing else */
     bool lines;                  /* text: results as lines of JSON, without the reply around them */
     bool single;                 /* the body was one text, not a list */
     bool exact;                  /* results as transformers' pipelines nest them (pipeline.c), */
@@ -37,6 +38,7 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
 
 typedef struct JobReply {        /* valid where work.err.code is EF_OK */
     Value value;                 /* as /predict answers */
+    Columns columns;             /* instead, of a table: an entry for each item */
     Buf text;                    /* its JSON, or its bytes by `form`; freed by job_free */
     bool gzip;                   /* the text is gzip */
     Arena *arena;                /* [parts]: of the workers that finished parts of it, */

@@ -58,14 +58,53 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
     };
 }
 
+/* The item's rows; n == 1: *one. */
+static const TaskRow *task_rows(const Model *m, const Work *work, Arena *arena, size_t item, TaskRow *one)
+{
+    const size_t first = work_row(work, item), n = work_rows(work, item);
+    TaskRow *rows = n == 1 ? one : ARRAY(arena, TaskRow, n);
+    for (size_t i = 0; i < n; i++) rows[i] = task_row(m, work, item, first + i);
+    return rows;
+}
+
 static void predict_item(const Session *s, const Job *job, Arena *arena, size_t item, Value *out)
 {
     const Model *m = session_model(s);
-    const Work *work = &job->work;
-    size_t first = work_row(work, item), n = work_rows(work, item);
-    TaskRow one, *rows = n == 1 ? &one : ARRAY(arena, TaskRow, n);
-    for (size_t i = 0; i < n; i++) rows[i] = task_row(m, work, item, first + i);
-    m->task->finish(arena, &m->config, &work->options, rows, n, out);
+    TaskRow one;
+    const TaskRow *rows = task_rows(m, &job->work, arena, item, &one);
+    m->task->finish(arena, &m->config, &job->work.options, rows, work_rows(&job->work, item), out);
+}
+
+/* ---- tables ---- */
+static Columns fill_table(const Session *s, Job *job)
+{
+    enum { KEPT = 1 << 18 };
+    const Model *m = session_model(s);
+    const TaskTable *table = job->in.table;
+    Work *work = &job->work;
+    Arena scratch = { .budget = &work->budget, .local = true };
+    const TaskFill fill = { &work->arena, &scratch, columns_make(&work->arena, table->rows) };
+    for (size_t i = 0; i < work->n; i++) {
+        TaskRow one;
+        const TaskRow *rows = task_rows(m, work, &scratch, i, &one);
+        table->fill(&fill, &m->config, &work->options, rows, work_rows(work, i));
+        arena_reset(&scratch, KEPT);
+    }
+    arena_free(&scratch);
+    return columns_made(&work->arena, table->rows, fill.to);
+}
+
+static Columns predict_columns(const Session *s, Job *job)
+{
+    const TaskTable *table = job->in.table;
+    Arena *arena = &job->work.arena;
+    if (table->fill) return fill_table(s, job);
+    Value *results = ARRAY(arena, Value, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) {
+        predict_item(s, job, arena, i, &results[i]);
+        if (table->shape) results[i] = table->shape(arena, &results[i]);
+    }
+    return columns_of(arena, table->rows, results, job->work.n);
 }
 
 static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
@@ -93,6 +132,7 @@ const JobKind kind_predict = {
     .read = read_predict,
     .item = predict_item,
     .frame = predict_frame,
+    .columns = predict_columns,
     .request = predict_request,
     .reply = predict_reply,
 };

@@ -192,6 +192,10 @@ static void finish_whole(void *arg)
     Job *job = step->job;
     const JobKind *kind = kind_of(job);
     bool text = kind->write && !job->in.form && !job->in.no_text;
+    if (job->in.table) {
+        job->out.columns = kind->columns(step->s, job);
+        return;
+    }
     if (text) return kind->write(step->s, job, &job->out.text);
     job->out.value = kind->finish(step->s, job);
     write_whole(step);
@@ -203,7 +207,7 @@ static int finish_others(Session *s, Job **jobs, int n)
     int left = 0;
     for (int i = 0; i < n; i++) {
         JobStep step = { s, jobs[i], NULL, 0 };
-        if (!kind_of(jobs[i])->finish) {
+        if (!kind_of(jobs[i])->finish && !jobs[i]->in.table) {
             jobs[left++] = jobs[i];
             continue;
         }

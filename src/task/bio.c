@@ -11,7 +11,9 @@ static bool space(char c)
 
 static bool punctuation(char c)
 {
-    return strchr(".,;:!?\"'()[]{}", c) != NULL && c != 0;
+    static const bool is[256] = { ['.'] = 1, [','] = 1, [';'] = 1, [':'] = 1, ['!'] = 1, ['?'] = 1, ['"'] = 1,
+                                  ['\''] = 1, ['('] = 1, [')'] = 1, ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1 };
+    return is[(unsigned char)c];
 }
 
 /* The next word from *at on; empty at the end, or where there is punctuation alone. */
@@ -26,39 +28,44 @@ static Str next_word(Str text, size_t *at)
     return (Str){ text.p + from, to - from };
 }
 
-/* Labels of tokens in the order of their places, so one walk serves all words. */
-typedef struct Labels {
-    const Value *tokens;
-    size_t at;
-} Labels;
-
-/* The label of the first token that overlaps the word; empty: none does. The token may begin before
- * the word: in byte-level BPE it includes the space. */
-static Str label_of(Labels *l, int64_t from, int64_t to, float *score)
-{
-    *score = 0;
-    for (; l->tokens && l->at < l->tokens->list.n; l->at++) {
-        const Value *token = &l->tokens->list.items[l->at], *info = value_get(token, "token_info");
-        if (value_int(value_get(info, "start"), -1) >= to) break;
-        if (value_int(value_get(info, "end"), -1) <= from) continue;
-        *score = (float)value_float(value_get(token, "score"), 0);
-        return value_str(value_get(token, "label"), STR(""));
-    }
-    return (Str){ 0 };
-}
-
-BioSpans bio_words(Arena *arena, Str text, const Value *result)
+BioTokens bio_tokens(Arena *arena, const Value *result)
 {
     const Value *tokens = value_get(result, "tokens");
-    Labels labels = { tokens && tokens->kind == V_LIST ? tokens : NULL, 0 };
-    BioSpans out = { ARRAY(arena, BioSpan, text.n / 2 + 1), 0 };
-    for (size_t at = 0; at < text.n;) {
+    BioTokens out = { 0 };
+    if (!tokens || tokens->kind != V_LIST) return out;
+    out = (BioTokens){ ARRAY(arena, BioToken, tokens->list.n), tokens->list.n };
+    for (size_t i = 0; i < out.n; i++) {
+        const Value *token = &tokens->list.items[i], *info = value_get(token, "token_info");
+        out.item[i] = (BioToken){ value_int(value_get(info, "start"), -1), value_int(value_get(info, "end"), -1),
+                                  value_str(value_get(token, "label"), STR("")),
+                                  (float)value_float(value_get(token, "score"), 0) };
+    }
+    return out;
+}
+
+/* The first token that overlaps the word, from *at on, so one walk serves all words; NULL: none does. The token may
+ * begin before the word: in byte-level BPE it includes the space. */
+static const BioToken *token_of(const BioTokens *tokens, size_t *at, int64_t from, int64_t to)
+{
+    for (; *at < tokens->n; (*at)++) {
+        BioToken *token = &tokens->item[*at];
+        if (token->start >= to) break;
+        if (token->end <= from) continue;
+        if (tokens->tell && !token->label.p) tokens->tell(tokens->context, token);
+        return token;
+    }
+    return NULL;
+}
+
+BioSpans bio_words(Arena *arena, Str text, BioTokens tokens)
+{
+    BioSpans out = { arena_raw(arena, (text.n / 2 + 1) * sizeof(BioSpan)), 0 };
+    for (size_t at = 0, next = 0; at < text.n;) {
         Str word = next_word(text, &at);
         if (!word.n) continue;
         int64_t from = word.p - text.p, to = from + (int64_t)word.n;
-        float score;
-        Str label = label_of(&labels, from, to, &score);
-        out.item[out.n++] = (BioSpan){ word, label, from, to, score };
+        const BioToken *first = token_of(&tokens, &next, from, to);
+        out.item[out.n++] = (BioSpan){ word, first ? first->label : (Str){ 0 }, from, to, first ? first->score : 0 };
     }
     return out;
 }
@@ -70,16 +77,22 @@ typedef struct Mark {       /* a label, taken apart */
     Str type;               /* empty: outside */
 } Mark;
 
+bool bio_outside(Str label)
+{
+    return label.n == 1 && label.p[0] == 'O';
+}
+
 /* Other tagging schemes: S- and U- (a single word) count as B-, E-, L- and M- as I-. */
 static Mark mark_of(Str label)
 {
-    static const char opens[] = "BSU", goes_on[] = "IELM";
-    if (label.n == 0 || str_is(label, "O")) return (Mark){ 0 };
-    bool parts = label.n > 2 && label.p[1] == '-';
-    Str type = { label.p + 2, label.n - 2 };
-    if (parts && strchr(opens, label.p[0])) return (Mark){ 'B', type };
-    if (parts && strchr(goes_on, label.p[0])) return (Mark){ 'I', type };
-    return (Mark){ 0, label };
+    if (label.n == 0 || bio_outside(label)) return (Mark){ 0 };
+    if (label.n <= 2 || label.p[1] != '-') return (Mark){ 0, label };
+    const Str type = { label.p + 2, label.n - 2 };
+    switch (label.p[0]) {
+    case 'B': case 'S': case 'U': return (Mark){ 'B', type };
+    case 'I': case 'E': case 'L': case 'M': return (Mark){ 'I', type };
+    default: return (Mark){ 0, label };
+    }
 }
 
 /* The words of an entity with one space between; a single one stays a view. */
@@ -111,10 +124,10 @@ static size_t entity_words(const BioSpan *word, size_t n)
     return count;
 }
 
-BioSpans bio_entities(Arena *arena, Str text, const Value *result)
+BioSpans bio_entities(Arena *arena, Str text, BioTokens tokens)
 {
-    BioSpans words = bio_words(arena, text, result);
-    BioSpans out = { ARRAY(arena, BioSpan, words.n + 1), 0 };
+    BioSpans words = bio_words(arena, text, tokens);
+    BioSpans out = { arena_raw(arena, (words.n + 1) * sizeof(BioSpan)), 0 };
     for (size_t i = 0, n; i < words.n; i += MAX(n, 1)) {
         const BioSpan *word = &words.item[i];
         n = entity_words(word, words.n - i);

@@ -20,9 +20,26 @@ typedef struct BioSpans {
     size_t n;
 } BioSpans;
 
-/* result: an entry of `results` of token_classification, its offsets in bytes. */
-BioSpans bio_words(Arena *, Str text, const Value *result);
-BioSpans bio_entities(Arena *, Str text, const Value *result);
+typedef struct BioToken {
+    int64_t start, end;     /* bytes of the text */
+    Str label;              /* "B-SRC" */
+    float score;            /* of the label; need not be there where the label is "O" */
+    const void *own;        /* for `tell` */
+} BioToken;
+typedef struct BioTokens {  /* in the order of their places */
+    BioToken *item;
+    size_t n;
+    /* (optional) sets label and score of a token. Called once for each that is the first of a word: others need
+     * neither. */
+    void (*tell)(void *context, BioToken *);
+    void *context;
+} BioTokens;
+
+/* The tokens of an entry of `results` of token_classification, its offsets in bytes; NULL: none. */
+BioTokens bio_tokens(Arena *, const Value *result);
+BioSpans bio_words(Arena *, Str text, BioTokens);
+BioSpans bio_entities(Arena *, Str text, BioTokens);
+bool bio_outside(Str label); /* "O": a word of no entity */
 int64_t bio_chars(Str text, int64_t bytes); /* characters of its first so many bytes */
 /* How entities are reported. */
 typedef struct BioOptions {

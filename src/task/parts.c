@@ -190,10 +190,21 @@ Value task_label(Arena *arena, const ModelConfig *config, int64_t index)
 
 /* Index of the first largest number; of a NaN only where all are. Two passes: the first finds the
  * maximum without a branch, since a CPU cannot predict which number is the next larger one. */
+float part_largest(const float *x, int64_t n)
+{
+    enum { LANES = 4 };          /* that do not wait for each other */
+    float lane[LANES] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY }, top = -INFINITY;
+    int64_t at = 0;
+    for (; at + LANES <= n; at += LANES)
+        for (int k = 0; k < LANES; k++) lane[k] = x[at + k] > lane[k] ? x[at + k] : lane[k];
+    for (; at < n; at++) top = x[at] > top ? x[at] : top;
+    for (int k = 0; k < LANES; k++) top = lane[k] > top ? lane[k] : top;
+    return top;
+}
+
 int64_t part_best(const float *x, int64_t n)
 {
-    float top = -INFINITY;
-    for (int64_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
+    const float top = part_largest(x, n);
     for (int64_t i = 0; i < n; i++)
         if (x[i] == top) return i;
     return 0;

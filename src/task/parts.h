@@ -105,6 +105,7 @@ Value part_top(Arena *, const ModelConfig *, const Value *labels, const float *s
 /* Of a row's frames, those that count: without what neighbouring chunks have too, rounded as transformers' pipeline
  * does. */
 void part_frames(const TaskRow *, int64_t *from, int64_t *to);
-int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
+float part_largest(const float *, int64_t n);     /* never a NaN; of nothing else: -infinity */
+int64_t part_best(const float *, int64_t n);      /* index of the largest */
 
 #endif

@@ -9,6 +9,7 @@
  * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
+#include "data/columns.h"
 #include "input/items.h"
 #include "task/pooling.h"
 
@@ -166,6 +167,10 @@ typedef struct TaskName {        /* what others call a task */
     const char *reads;           /* "images", "audio", "video"; NULL: texts */
 } TaskName;
 
+typedef struct TaskFill {        /* where the rows of a table go */
+    Arena *arena, *scratch;      /* of the table; of one item */
+    ColumnMaker *to;             /* [rows of the table]: each gets one entry */
+} TaskFill;
 typedef struct TaskTable {       /* results as columns: a way to tell them in a table */
     const char *name;            /* of --results; NULL: the one there is */
     TaskCan of;                  /* (optional) only for models that can this */
@@ -173,6 +178,9 @@ typedef struct TaskTable {       /* results as columns: a way to tell them in a 
     /* (optional) a result as a map of these rows; absent: it is one */
     Value (*shape)(Arena *, const Value *result);
     void (*ask)(TaskOptions *);  /* (optional) what the result must have for it */
+    /* (optional) the same rows straight from an item's n rows, where nobody needs the result; absent: by `finish` and
+     * `shape` */
+    void (*fill)(const TaskFill *, const ModelConfig *, const TaskOptions *, const TaskRow *, size_t n);
 } TaskTable;
 
 typedef struct Task {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * token_classification.c - a label for every token: names, places, parts of speech. */
+#include <math.h>
+
 #include "data/number.h"
 #include "parts.h"
 #include "task/bio.h"
@@ -111,6 +113,9 @@ static Value told(Arena *arena, const Value *answer)
     return out;
 }
 
+/* The same without a result. */
+static void fill_entities(const TaskFill *, const ModelConfig *, const TaskOptions *, const TaskRow *, size_t n);
+
 static void ask_entities(TaskOptions *o)
 {
     o->spans = o->grouping == GROUP_UNSAID;
@@ -127,7 +132,7 @@ static void ask_all(TaskOptions *o)
 }
 
 static const TaskTable tables[] = {
-    { "entities", 0, table_entities, told, ask_entities },
+    { "entities", 0, table_entities, told, ask_entities, fill_entities },
     { "tokens", 0, table_tokens, told, ask_tokens },
     { "scores", 0, table_scores, told, ask_tokens },
     { "all", 0, table_all, told, ask_all },
@@ -154,20 +159,23 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskR
 }
 
 /* ---- tokens of all windows ---- */
-/* Tokens of the text, without `skip` in front and `drop` at the end. */
-static void add_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                       const TaskRow *row, size_t skip, size_t drop, Value *list)
+typedef struct TokenPlace {
+    const TaskRow *row;
+    size_t index;
+} TokenPlace;
+
+/* Tokens of the text, without `skip` in front and `drop` at the end; returns how many. */
+static size_t window_tokens(const TaskRow *row, size_t skip, size_t drop, TokenPlace *out)
 {
-    assert(row->tokens == (int64_t)row->encoding->n);
-    Encoding spans = task_spans(arena, options, row);
-    size_t total = 0, seen = 0;
-    for (size_t i = 0; i < spans.n; i++) total += !spans.special[i];
-    for (size_t i = 0; i < spans.n; i++) {
-        if (spans.special[i]) continue;
-        if (seen >= skip && seen + drop < total)
-            list->list.items[list->list.n++] = classify_token(arena, config, row, &spans, i);
-        seen++;
+    const Encoding *e = row->encoding;
+    size_t n = 0, left = skip;
+    assert(row->tokens == (int64_t)e->n);
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->special[i]) continue;
+        if (left) left--;
+        else out[n++] = (TokenPlace){ row, i };
     }
+    return n - MIN(n, drop);
 }
 
 static int32_t window_start(const Encoding *e)
@@ -177,19 +185,37 @@ static int32_t window_start(const Encoding *e)
     return i < e->n ? e->start[i] : 0;
 }
 
-/* Neighbouring windows share `stride` tokens. Each token is reported once, by the window in which it has
- * more text around it. Windows cut from the end of the text are listed from the end. */
+static size_t rows_room(const TaskRow *row, size_t n)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < n; i++) room += row[i].encoding->n;
+    return room;
+}
+
+/* out: rows_room. Neighbouring windows share `stride` tokens. Each token is reported once, by the window in which it
+ * has more text around it. Windows cut from the end of the text are listed from the end. */
+static size_t tokens_reported(const TaskOptions *options, const TaskRow *row, size_t n, TokenPlace *out)
+{
+    const size_t stride = (size_t)options->input.stride, half = stride / 2;
+    const bool backwards = n > 1 && window_start(row[0].encoding) > window_start(row[1].encoding);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += window_tokens(&row[backwards ? n - 1 - i : i], i ? stride - half : 0, i + 1 < n ? half : 0,
+                               out + count);
+    return count;
+}
+
 static Value tokens_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                             const TaskRow *row, size_t n)
 {
-    size_t room = 0, stride = (size_t)options->input.stride, half = stride / 2;
-    for (size_t i = 0; i < n; i++) room += row[i].encoding->n;
-    Value list = value_list(arena, room);
-    list.list.n = 0;
-    bool backwards = n > 1 && window_start(row[0].encoding) > window_start(row[1].encoding);
-    for (size_t i = 0; i < n; i++)
-        add_tokens(arena, config, options, &row[backwards ? n - 1 - i : i], i ? stride - half : 0,
-                   i + 1 < n ? half : 0, &list);
+    TokenPlace *place = ARRAY(arena, TokenPlace, rows_room(row, n));
+    const size_t count = tokens_reported(options, row, n, place);
+    Value list = value_list(arena, count);
+    Encoding spans = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || place[i].row != place[i - 1].row) spans = task_spans(arena, options, place[i].row);
+        list.list.items[i] = classify_token(arena, config, place[i].row, &spans, place[i].index);
+    }
     return list;
 }
 
@@ -232,22 +258,73 @@ static Value entities_of_rows(Arena *arena, const ModelConfig *config, const Tas
     return join_entities(arena, found, total);
 }
 
+/* ---- entities by words ---- */
+/* The label that classify_token gives, from logits alone: softmax keeps the order of logits, but equal scores may come
+ * of logits that are almost equal, and logits that are no numbers make all scores such. -1: it takes the scores. */
+static int64_t best_of_logits(const float *x, int64_t n)
+{
+    static const float apart = 1e-4f; /* a thousand times what rounds to one score */
+    const float top = part_largest(x, n), near = top - apart;
+    int64_t below = 0, best = 0;
+    for (int64_t i = 0; i < n; i++) {
+        below += x[i] <= near;
+        best += x[i] > near ? i : 0; /* the index, where there is one */
+    }
+    return below == n - 1 && isfinite(top) ? best : -1;
+}
+
+/* The score of that label, as task_softmax has it. */
+static float score_of_best(const float *x, int64_t n, int64_t best)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += expf(x[i] - x[best]);
+    return (float)(1 / sum);
+}
+
+typedef struct TokenTeller {     /* of labels; a token's own is its TokenPlace */
+    Arena *arena;
+    const ModelConfig *config;
+} TokenTeller;
+
+/* Of "O" only the label: nobody asks for its score. */
+static void tell_token(void *teller, BioToken *of)
+{
+    const TokenTeller *t = teller;
+    const TokenPlace *place = of->own;
+    const int64_t width = place->row->width, at = (int64_t)place->index * width;
+    const float *logits = place->row->data + at, *scores = place->row->scores ? place->row->scores + at : NULL;
+    int64_t best = scores ? -1 : best_of_logits(logits, width);
+    if (best >= 0) {
+        of->label = task_label(t->arena, t->config, best).s;
+        if (!bio_outside(of->label)) of->score = score_of_best(logits, width, best);
+        return;
+    }
+    if (!scores) {
+        float *own = ARRAY(t->arena, float, width);
+        task_softmax(logits, width, own);
+        scores = own;
+    }
+    best = part_best(scores, width);
+    of->label = task_label(t->arena, t->config, best).s;
+    of->score = scores[best];
+}
+
 /* Words are found by bytes, and in one text: tokens of a second one are not among them. */
 static BioSpans spans_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                               const TaskRow *row, size_t n)
 {
-    TaskOptions bytes = *options;
-    bytes.chars = false;
-    Value list = tokens_of_rows(arena, config, &bytes, row, n), plain = value_map(arena, 1);
-    size_t kept = 0;
-    for (size_t i = 0; i < list.list.n; i++) {
-        const Value *info = value_get(&list.list.items[i], "token_info");
-        if (value_int(value_get(info, "sequence"), 0) == 0)
-            list.list.items[kept++] = list.list.items[i];
+    const size_t room = rows_room(row, n);
+    TokenPlace *place = arena_raw(arena, room * sizeof *place);
+    TokenTeller teller = { arena, config };
+    BioTokens tokens = { arena_raw(arena, room * sizeof(BioToken)), 0, tell_token, &teller };
+    const size_t count = tokens_reported(options, row, n, place);
+    for (size_t i = 0; i < count; i++) {
+        const Encoding *e = place[i].row->encoding;
+        const size_t k = place[i].index;
+        if (place[i].row->second && e->sequence[k] != 0) continue;
+        tokens.item[tokens.n++] = (BioToken){ .start = e->start[k], .end = e->end[k], .own = &place[i] };
     }
-    list.list.n = kept;
-    value_add(&plain, "tokens", list);
-    return bio_entities(arena, row->first, &plain);
+    return bio_entities(arena, row->first, tokens);
 }
 
 static Value extract(Arena *arena, const ModelConfig *config, const BioSpans *found)
@@ -255,20 +332,87 @@ static Value extract(Arena *arena, const ModelConfig *config, const BioSpans *fo
     return bio_extract(arena, config, found, &(BioOptions){ 0 });
 }
 
+/* Characters before a byte, for bytes that come in order: each is looked at once. */
+typedef struct CharCount {
+    Str text;
+    int64_t bytes, chars;
+} CharCount;
+
+static int64_t chars_before(CharCount *c, int64_t byte)
+{
+    const Str rest = { c->text.p + c->bytes, c->text.n - (size_t)c->bytes };
+    if (byte < c->bytes) return bio_chars(c->text, byte);
+    c->chars += bio_chars(rest, byte - c->bytes);
+    c->bytes = byte;
+    return c->chars;
+}
+
 static Value told_spans(Arena *arena, const TaskOptions *options, Str text, const BioSpans *found)
 {
     Value out = value_list(arena, found->n);
+    CharCount count = { text, 0, 0 };
     for (size_t i = 0; i < found->n; i++) {
         const BioSpan *s = &found->item[i];
         Value one = value_map(arena, 5);
         value_add(&one, "label", value_of_str(s->label));
         value_add(&one, "text", value_of_str(s->text));
-        value_add(&one, "start", value_of_int(options->chars ? bio_chars(text, s->start) : s->start));
-        value_add(&one, "end", value_of_int(options->chars ? bio_chars(text, s->end) : s->end));
+        value_add(&one, "start", value_of_int(options->chars ? chars_before(&count, s->start) : s->start));
+        value_add(&one, "end", value_of_int(options->chars ? chars_before(&count, s->end) : s->end));
         value_add(&one, "score", value_of_float((double)s->score));
         out.list.items[i] = one;
     }
     return out;
+}
+
+/* ---- straight into a table ---- */
+enum { ENTITY_LABEL, ENTITY_TEXT, ENTITY_START, ENTITY_END, ENTITY_SCORE }; /* of entity_columns */
+
+/* What does not lie in the item's text lives as long as the table. */
+static Str lasting_text(const TaskFill *fill, Str text, Str part)
+{
+    const bool inside = part.p >= text.p && part.p + part.n <= text.p + text.n;
+    return inside ? part : (Str){ str_dup(fill->arena, part), part.n };
+}
+
+static void fill_spans(const TaskFill *fill, const TaskOptions *options, Str text, const BioSpans *found)
+{
+    ColumnMaker *to = fill->to[0].member;
+    CharCount count = { text, 0, 0 };
+    column_put_list(&fill->to[0], found->n);
+    for (size_t i = 0; i < found->n; i++) {
+        const BioSpan *s = &found->item[i];
+        column_put_str(&to[ENTITY_LABEL], s->label);
+        column_put_str(&to[ENTITY_TEXT], lasting_text(fill, text, s->text));
+        column_put_int(&to[ENTITY_START], options->chars ? chars_before(&count, s->start) : s->start);
+        column_put_int(&to[ENTITY_END], options->chars ? chars_before(&count, s->end) : s->end);
+        column_put_f32(&to[ENTITY_SCORE], s->score);
+    }
+}
+
+/* Of --aggregation. */
+static void fill_groups(const TaskFill *fill, const Value *list)
+{
+    ColumnMaker *to = fill->to[0].member;
+    column_put_list(&fill->to[0], list->list.n);
+    for (size_t i = 0; i < list->list.n; i++) {
+        const Value *e = &list->list.items[i], *group = value_get(e, "entity_group");
+        column_put_str(&to[ENTITY_LABEL], value_str(group ? group : value_get(e, "entity"), STR("")));
+        column_put_str(&to[ENTITY_TEXT], value_str(value_get(e, "word"), STR("")));
+        column_put_int(&to[ENTITY_START], value_int(value_get(e, "start"), 0));
+        column_put_int(&to[ENTITY_END], value_int(value_get(e, "end"), 0));
+        column_put_f32(&to[ENTITY_SCORE], (float)value_float(value_get(e, "score"), 0));
+    }
+}
+
+static void fill_entities(const TaskFill *fill, const ModelConfig *config, const TaskOptions *options,
+                          const TaskRow *row, size_t n)
+{
+    if (options->spans) {
+        const BioSpans found = spans_of_rows(fill->scratch, config, options, row, n);
+        return fill_spans(fill, options, row->first, &found);
+    }
+    const Value list = entities_of_rows(fill->arena, config, options, row, n);
+    fill_groups(fill, &list);
 }
 
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
