@@ -248,6 +248,37 @@ static void plan_views(Plan *plan)
     }
 }
 
+/* ---- a sum in the memory of what is added to it, where nobody reads that afterwards ---- */
+static int plan_root(const Plan *plan, const Tensor *t)
+{
+    int slot = plan_slot_of(plan, t);
+    while (plan->slot[slot].as >= 0) slot = plan->slot[slot].as;
+    return slot;
+}
+
+static bool plan_reads_once(const Plan *plan, const PlanStep *step, int root)
+{
+    int reads = 0;
+    for (int k = 0; k < step->n_in; k++) reads += step->in[k] && plan_root(plan, step->in[k]) == root;
+    return reads == 1;
+}
+
+static void plan_onto(Plan *plan)
+{
+    for (int i = 0; i < plan->n_step; i++) {
+        const PlanStep *step = &plan->step[i];
+        const int k = step->kind == STEP_OP ? step->node->op->onto : 0;
+        if (!k || k >= step->n_in || !step->in[k] || step->slot[0] < 0) continue;
+        const int root = plan_root(plan, step->in[k]);
+        PlanSlot *in = &plan->slot[root], *out = &plan->slot[step->slot[0]];
+        if (in->first < 0 || in->last != i || out->first < 0 || in->bytes != out->bytes ||
+            root > step->slot[0] || !plan_reads_once(plan, step, root))
+            continue;
+        in->last = out->last;
+        out->first = -1, out->as = root;
+    }
+}
+
 /* ---- lifetimes to offsets ---- */
 static int slot_by_size(const void *a, const void *b)
 {
@@ -383,6 +414,7 @@ static bool plan_make_all(Planner *p, Err *err)
     plan_outputs(p);
     plan_low(p);
     plan_views(plan);
+    plan_onto(plan);
     plan_memory(plan);
     plan->far = weights_are_far(plan);
     return true;

@@ -385,9 +385,9 @@ static bool gated_run(OpCall *c, Err *err)
 #define OWN "encoderfile"
 const Op ops_fused[] = {
     { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL, .low = linear_low,
-      .cost = COST_PRODUCT },
+      .onto = 3, .cost = COST_PRODUCT },
     { "LinearQ", OWN, 1, 2, 8, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL,
-      .cost = COST_PRODUCT },
+      .onto = 3, .cost = COST_PRODUCT },
     { "LayerNorm", OWN, 1, 2, 3, norm_shape, fused_norm_run, .token = TOKEN_INNER,
       .low = op_low_beside },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },

@@ -99,6 +99,8 @@ typedef struct Op {
     bool mixes_rows;           /* its result for one row of a batch depends on the other rows */
     OpCost cost;
     Low (*low)(const OpCall *); /* NULL: nothing. Called with node, in (dims alone) and k */
+    int onto;                  /* 0: none; output 0 may have the memory of this input, each number of which is
+                                  read before that place is written */
     bool view;                 /* output 0 is input 0 under other dims: given the same memory, it does nothing */
 } Op;
 
