@@ -121,20 +121,49 @@ static float *pieces(const Gemm *g, Product *p)
     return p->l.y;
 }
 
-/* Written as rows of bf16, whole and in pieces. */
+/* Written as rows of bf16, whole and in pieces; in place of y, or where the product can, beside it. */
 static bool low_is_same(const Gemm *g, Product *p, const float *y)
 {
     Linear *l = &p->l;
+    float *kept = l->y;
     size_t bytes = rows_bf16_size(l->M, l->N);
     bool ok = true;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (g->pieces ? 4 : 2); i++) {
         l->yb = walled(bytes);
-        if (i) run_pieces(g, p);
+        l->y = i < 2 ? NULL : walled(p->y_bytes);
+        if (i % 2) run_pieces(g, p);
         else g->run(l, 0, l->M, 0, panels_of(l));
         ok = ok && rounds_to(l->yb, y, l->ldy, l->M, l->N) && walls_stand(l->yb, bytes);
+        if (l->y) ok = ok && same(l->y, y, p->y_bytes) && walls_stand(l->y, p->y_bytes);
+        if (l->y) unwall(l->y);
         unwall(l->yb);
     }
-    l->yb = NULL;
+    l->yb = NULL, l->y = kept;
+    return ok;
+}
+
+/* Rows of x in pieces that lie anywhere, each in memory of its own size. */
+static bool scattered_is_same(const Gemm *g, Product *p, const float *y)
+{
+    static const int64_t taps[] = { 1, 2, 3, 5 };
+    Linear *l = &p->l;
+    bool ok = true;
+    for (size_t i = 0; g->pieces && i < COUNT(taps); i++) {
+        const int64_t n = l->K / taps[i], count = l->M * taps[i];
+        if (l->K % taps[i] || n % 2) continue;
+        uint16_t *x = exact((size_t)(count * n) * sizeof *x);
+        const uint16_t **at = exact((size_t)count * sizeof *at);
+        for (int64_t k = 0; k < count; k++) {
+            uint16_t *to = x + (count - 1 - k) * n;
+            const uint16_t *from = p->xb + k / taps[i] * row_bf16(l->K) + k % taps[i] * n;
+            at[k] = memcpy(to, from, (size_t)n * sizeof *x);
+        }
+        l->at = at, l->taps = taps[i], l->xb = NULL;
+        float *kept = l->y, *got = i % 2 ? pieces(g, p) : whole(g, p);
+        ok = ok && same(got, y, p->y_bytes) && walls_stand(got, p->y_bytes);
+        unwall(got), free(x), free(at);
+        l->at = NULL, l->xb = p->xb, l->y = kept;
+    }
     return ok;
 }
 
@@ -166,7 +195,7 @@ static void gemm_case(const GemmTest *t, int64_t M, int64_t N, int64_t K, Act ac
 {
     Product p = product(t->precision, M, N, K, act);
     float *want = whole(t->reference, &p), *got = whole(t->gemm, &p), *cut = pieces(t->gemm, &p);
-    bool low = t->precision != BF16 || low_is_same(t->gemm, &p, got);
+    bool low = t->precision != BF16 || (low_is_same(t->gemm, &p, got) && scattered_is_same(t->gemm, &p, got));
     float *over = p.residual ? in_place(t->gemm, &p) : NULL;
     float tolerance = sum_tolerance(t, &p);
     bool ok = tolerance ? near_all(got, want, (int64_t)(p.y_bytes / sizeof(float)), tolerance)
@@ -202,6 +231,7 @@ static void gemm_cases(GemmTest t)
         gemm_case(&t, 1, 33, 100, act);
     }
     for (int i = 0; i < 12; i++) gemm_case(&t, 50, 96, 40 + i, ACT_RELU); /* which tiles do themselves */
+    for (int i = 0; i < 4; i++) gemm_case(&t, 50, 48 + 16 * i, 60, ACT_RELU);
 }
 
 static void test_gemm_f32(const Kernels *t)

@@ -43,8 +43,12 @@ typedef struct Linear {
     const void *ahead;          /* the weight of the next product, to be prefetched; or NULL */
     int64_t ahead_bytes;
     /* bf16 only */
-    const uint16_t *xb;         /* in place of x: what bf16_rows wrote */
-    uint16_t *yb;               /* in place of y, or NULL: rows for a product that follows */
+    const uint16_t *xb;         /* in place of x: what bf16_rows wrote; or */
+    const uint16_t *const *at;  /* [M, taps]: where the K / taps values of each piece of a row are, an
+                                 * even number; only for a Gemm that takes pieces */
+    int64_t taps;
+    uint16_t *yb;               /* or NULL: rows for a product that follows, in place of y where that
+                                 * is NULL, else beside it (only by a Gemm that takes pieces) */
     /* int8 only; K is at most 65536, so that sums fit in 32 bits */
     const uint8_t *xq;          /* in place of x: what quantize_rows wrote, 0..127 */
     const struct RowScale *row; /* [M] */
@@ -70,6 +74,7 @@ size_t rows_i8_size(int64_t M, int64_t K);
 
 typedef struct Gemm {
     int mr;                     /* rows of one register tile: split M at multiples of it */
+    bool pieces;                /* bf16: takes rows in pieces (Linear.at), writes both kinds of Y */
     /* Rows m0..m1 of panels p0..p1 (each 16 columns). */
     void (*run)(const Linear *, int64_t m0, int64_t m1, int64_t p0, int64_t p1);
 } Gemm;

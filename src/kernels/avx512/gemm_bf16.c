@@ -14,4 +14,4 @@ INLINE int dot_panels(int rows) { return (void)rows, DOT_PANELS; }
 
 #include "kernels/body/gemm_bf16.h"
 
-const Gemm avx512_gemm_bf16 = { .mr = DOT_ROWS, .run = gemm_bf16_body };
+const Gemm avx512_gemm_bf16 = { .mr = DOT_ROWS, .pieces = true, .run = gemm_bf16_body };

@@ -11,4 +11,12 @@ INLINE vf vi_dot_bf16(vf sum, vi x, vi w)
     return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)w);
 }
 
+/* Rows for a product that follows. This flushes what is too small for bf16 with all its digits, which the product would
+ * take for 0 anyway. */
+INLINE void vf_store_flushed(uint16_t *p, vf v)
+{
+    _mm256_storeu_si256((__m256i *)p, (__m256i)_mm512_cvtneps_pbh(v));
+}
+#define vf_store_bf16 vf_store_flushed
+
 #endif

@@ -5,4 +5,4 @@
 
 #include "kernels/body/gemm_bf16.h"
 
-const Gemm avx512bf16_gemm_bf16 = { .mr = DOT_ROWS, .run = gemm_bf16_body };
+const Gemm avx512bf16_gemm_bf16 = { .mr = DOT_ROWS, .pieces = true, .run = gemm_bf16_body };

@@ -30,7 +30,7 @@ INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, A
     const ScaleColumns c = columns_at(l, n);
     const vf bias = l->bias ? vf_load(l->bias + n) : vf_set(0);
     const bool half = n + PANEL >= l->N && n / PANEL % 2 == 0; /* the last, and the first of two */
-    float *y = LOW_Y && l->yb ? NULL : l->y + t->m * l->ldy + n;
+    float *y = l->y ? l->y + t->m * l->ldy + n : NULL;
     uint16_t *low = LOW_Y && l->yb ? l->yb + t->m * row_bf16(l->N) + n : NULL;
     const float *residual = l->residual ? l->residual + t->m * l->ldr + n : NULL;
     const bool late = l->late && act != ACT_NONE;
@@ -41,7 +41,7 @@ INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, A
         if (residual) v = vf_add(v, load(residual, width)), residual += l->ldr;
         if (late) v = act_of(act, v);
         if (LOW_Y && low) store_low(low, v, width, half), low += row_bf16(l->N);
-        else store(y, v, width), y += l->ldy;
+        if (!LOW_Y || y) store(y, v, width), y += l->ldy;
     }
 }
 

@@ -9,8 +9,52 @@ enum { LOW_Y = 1 };
 
 #include "dot.h"
 
+/* Bias, residual and relu, in this order, of columns that are all there; rows of bf16 that need no
+ * filling up behind them. */
+INLINE bool dot_ends(const Linear *l, int64_t n, int64_t panels)
+{
+    const int64_t end = n + panels * PANEL;
+    const bool half = l->yb && end == l->N && end / PANEL % 2;
+    return end <= l->N && !half &&
+           (l->act == ACT_NONE || (l->act == ACT_RELU && (l->late || !l->residual)));
+}
+
+INLINE void dot_end(int rows, int panels, acc sum[DOT_ROWS][DOT_PANELS], const DotTile *t)
+{
+    if (t->bias)
+#pragma GCC unroll 32
+        for (int p = 0; p < panels; p++) {
+            const vf bias = vf_load(t->bias + p * PANEL);
+#pragma GCC unroll 32
+            for (int r = 0; r < rows; r++) sum[r][p] = vf_add(sum[r][p], bias);
+        }
+    if (t->residual)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++)
+                sum[r][p] = vf_add(sum[r][p], vf_load(t->residual + r * t->residual_row + p * PANEL));
+    if (t->relu)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++) sum[r][p] = vf_max(vf_set(0), sum[r][p]);
+    if (t->y)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++) vf_store(t->y + r * t->y_row + p * PANEL, sum[r][p]);
+    if (t->yb)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++) vf_store_bf16(t->yb + r * t->yb_row + p * PANEL, sum[r][p]);
+}
+
 static void gemm_bf16_body(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    Groups g = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb), (l->K + 1) / 2 };
+    const int64_t taps = l->at ? l->taps : 1;
+    Groups g = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb), l->at, taps,
+                 (l->K / taps + 1) / 2 };
     dot_gemm(l, g, m0, m1, p0, p1);
 }

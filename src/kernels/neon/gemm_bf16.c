@@ -12,4 +12,4 @@ INLINE int dot_panels(int rows) { return (void)rows, 1; }
 
 #include "kernels/body/gemm_bf16.h"
 
-const Gemm neon_gemm_bf16 = { .mr = DOT_ROWS, .run = gemm_bf16_body };
+const Gemm neon_gemm_bf16 = { .mr = DOT_ROWS, .pieces = true, .run = gemm_bf16_body };

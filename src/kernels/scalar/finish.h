@@ -30,7 +30,7 @@ static inline void scalar_finish(const Linear *l, int64_t m, int64_t n, float su
     if (l->residual) sum += l->residual[m * l->ldr + n];
     if (l->late) activate(l->act, &sum, &sum, 1);
     if (l->yb) l->yb[m * row_bf16(l->N) + n] = f32_to_bf16(sum);
-    else l->y[m * l->ldy + n] = sum;
+    if (l->y) l->y[m * l->ldy + n] = sum;
 }
 
 #endif

@@ -14,13 +14,16 @@ static void scalar_gemm_bf16_run(const Linear *l, int64_t m0, int64_t m1, int64_
     for (int64_t m = m0; l->yb && p1 * PANEL >= l->N && m < m1; m++) scalar_gemm_bf16_fill_up(l, m);
     for (int64_t m = m0; m < m1; m++)
         for (int64_t n = p0 * PANEL; n < MIN(p1 * PANEL, l->N); n++) {
-            const uint16_t *x = l->xb + m * row_bf16(l->K);
+            const uint16_t *row = l->at ? NULL : l->xb + m * row_bf16(l->K);
+            const int64_t piece = l->at ? l->K / l->taps : K;
             const uint16_t *w = (const uint16_t *)l->w + n / PANEL * PANEL * K + n % PANEL * 2;
             float sum = 0;
-            for (int64_t k = 0; k < K; k++)
-                sum = fmaf(bf16_to_f32(x[k]), bf16_to_f32(w[k / 2 * 2 * PANEL + k % 2]), sum);
+            for (int64_t k = 0; k < K; k++) {
+                const uint16_t *x = row ? row : l->at[m * l->taps + k / piece];
+                sum = fmaf(bf16_to_f32(x[k % piece]), bf16_to_f32(w[k / 2 * 2 * PANEL + k % 2]), sum);
+            }
             scalar_finish(l, m, n, sum, scalar_activate_near);
         }
 }
 
-const Gemm scalar_gemm_bf16 = { .mr = 1, .run = scalar_gemm_bf16_run };
+const Gemm scalar_gemm_bf16 = { .mr = 1, .pieces = true, .run = scalar_gemm_bf16_run };
