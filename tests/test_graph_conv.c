@@ -177,12 +177,22 @@ static void block_of_resnet(GraphCase *c)
     node(c, "MaxPool kernel_shape=3,3, pads=1,1,1,1, strides=2,2,", "r0", "p0");
     node(c, "Conv", "p0 one:40x8x1x1 bias1:40", "c1");
     node(c, "Relu", "c1", "r1");
-    node(c, "Conv pads=1,1,1,1,", "r1 three:40x40x3x3 bias2:40", "c2");
+    node(c, "Conv pads=1,1,1,1,", "r1 three:64x40x3x3 bias2:64", "c2");
     node(c, "Relu", "c2", "r2");
-    node(c, "Conv", "r2 two:8x40x1x1 bias3:8", "c3");
+    node(c, "Conv", "r2 two:8x64x1x1 bias3:8", "c3");
     node(c, "Add", "c3 p0", "sum");
     node(c, "Relu", "sum", "r3");
-    node(c, "Conv group=8 pads=2,2,2,2,", "r3 deep:8x1x5x5", "d");
+    node(c, "Conv pads=1,1,1,1, strides=1,1,", "r3 four:32x8x3x3 bias4:32", "c4"); /* reads it, and below it is added */
+    node(c, "Conv", "c4 five:8x32x1x1 bias5:8", "c5");
+    node(c, "Mul", "c5 0.02", "m5");
+    node(c, "Add", "r3 m5", "sum2");
+    node(c, "Conv", "sum2 six:64x8x1x1", "c6");
+    node(c, "Conv", "c6 seven:64x64x1x1", "c7"); /* of what it is added to: not in the memory of that */
+    node(c, "Mul", "c7 0.02", "m7");
+    node(c, "Add", "m7 c6", "sum3");
+    node(c, "Conv", "sum3 eight:8x64x1x1", "c8");
+    node(c, "Mul", "c8 0.004", "m8");
+    node(c, "Conv group=8 pads=2,2,2,2,", "m8 deep:8x1x5x5", "d");
     node(c, "GlobalAveragePool", "d", "mean");
     node(c, "Flatten", "mean", "y");
     output(c, "y");
@@ -240,15 +250,106 @@ static void test_company(Precision precision, const char *wanted, double within)
 static void test_plans(void)
 {
     TEST("alone and in company");
-#define BLOCK(linear, conv)                                                                              \
-    "Transpose ConvLast MaxPool " linear " " conv " Linear DepthwiseLast GlobalAveragePool Reshape"
+#define BLOCK(linear, conv)                                                                           \
+    "Transpose ConvLast MaxPool " linear " " conv " Linear " conv " Linear " linear " " linear " Linear " \
+    "DepthwiseLast GlobalAveragePool Reshape"
     test_company(PRECISION_FP32, BLOCK("Linear", "ConvLast"), 1e-5);
     test_company(PRECISION_BF16, BLOCK("Linear", "ConvLast"), 0.05);
     test_company(PRECISION_INT8, BLOCK("LinearQ", "ConvLastQ"), 0.05);
 }
 
+/* ---- windows where they lie ---- */
+static const LastCase windows[] = {
+    { "3 x 3", "3 16 9 7", { { "Conv pads=1,1,1,1,", "x w:64x16x3x3 b:64", "y" } } },
+    { "steps and uneven padding", "2 18 9 12", { { "Conv pads=2,0,1,3, strides=2,3,", "x w:20x18x3x4", "y" } } },
+    { "holes", "1 24 9 12", { { "Conv pads=2,2,2,2, dilations=2,3,", "x w:33x24x3x3 b:33", "y" } } },
+    { "every second position", "2 32 9 7", { { "Conv strides=2,2,", "x w:32x32x1x1 b:32", "y" } } },
+    { "wider than the picture", "2 16 3 4", { { "Conv pads=3,3,3,3,", "x w:5x16x5x7 b:5", "y" } } },
+    { "one dim", "2 16 30", { { "Conv strides=3, pads=2,1,", "x w:9x16x5 b:9", "y" } } },
+    { "three dims", "2 16 5 6 4", { { "Conv pads=1,0,1,0,1,1,", "x w:7x16x2x3x2 b:7", "y" } } },
+    { "few channels", "2 3 30 26", { { "Conv pads=3,3,3,3, strides=2,2,", "x w:64x3x7x7 b:64", "y" } } },
+    { "few, holes", "2 3 12 14", { { "Conv pads=1,2,1,2, dilations=2,2,", "x w:16x3x3x3 b:16", "y" } } },
+    { "an odd number", "2 17 40", { { "Conv strides=2, pads=4,4,", "x w:16x17x9 b:16", "y" } } },
+};
+
+typedef struct ConvRun {
+    GraphCase *c;
+    const Graph *g;
+    const GraphNode *n;        /* the ConvLast */
+    const Tensor *x;
+    Tensor y;                  /* type and dims */
+} ConvRun;
+
+/* Floats, by these kernels; low: x as rows of bf16, or NULL; made: where y as such rows goes, or NULL. */
+static float *conv_answer(ConvRun *r, const Kernels *k, const uint16_t *low, uint16_t *made)
+{
+    const Tensor *in[4] = { r->x };
+    for (int i = 1; i < r->n->n_in && i < 4; i++) in[i] = r->n->in[i] >= 0 ? &r->g->value[r->n->in[i]].t : NULL;
+    OpCall call = { .node = r->n->node, .opset = r->n->opset, .n_in = r->n->n_in, .n_out = 1, .in = in,
+                    .out = &r->y, .k = k, .scratch = &r->c->arena, .low_in = low, .low_out = made };
+    if (!op_shape(r->n->op, &call, &r->c->err)) return NULL;
+    r->y.data = arena_alloc(&r->c->arena, tensor_bytes(&r->y));
+    return r->n->op->run(&call, &r->c->err) ? r->y.data : NULL;
+}
+
+static uint16_t *rounded(Arena *arena, const float *x, const Tensor *like)
+{
+    const int64_t C = like->dim[like->rank - 1], rows = tensor_count(like) / C;
+    uint16_t *low = memset(arena_alloc(arena, rows_bf16_size(rows, C)), 0, rows_bf16_size(rows, C));
+    if (x) kernels()->bf16_rows(x, C, C, low, 0, rows);
+    return low;
+}
+
+/* By copies of windows, and where they lie; from floats, and from rows that somebody rounded before; to floats, and
+ * to rows beside them. All to the bit. */
+static bool windows_agree(ConvRun *r)
+{
+    const Kernels *k = kernels();
+    Gemm copying = *k->gemm_bf16;
+    Kernels copies = *k;
+    copying.pieces = false, copies.gemm_bf16 = &copying;
+    const float *want = conv_answer(r, &copies, NULL, NULL), *got = conv_answer(r, k, NULL, NULL);
+    if (!want || !got || memcmp(want, got, tensor_bytes(&r->y)) != 0) return false;
+    const int64_t C = r->x->dim[r->x->rank - 1];
+    const Low can = r->n->op->low(&(OpCall){ .node = r->n->node, .n_in = 2, .k = k,
+                                             .in = (const Tensor *[]){ r->x, &r->g->value[r->n->in[1]].t } });
+    if (!can.beside) return !k->gemm_bf16->pieces;
+    uint16_t *made = rounded(&r->c->arena, NULL, &r->y), *low = rounded(&r->c->arena, r->x->data, r->x);
+    const float *again = conv_answer(r, k, can.reads ? low : NULL, made);
+    const int64_t M = r->y.dim[r->y.rank - 1], rows = tensor_count(&r->y) / M;
+    return can.reads == (C >= 16 && C % 2 == 0) && again && memcmp(want, again, tensor_bytes(&r->y)) == 0 &&
+           memcmp(made, rounded(&r->c->arena, want, &r->y), rows_bf16_size(rows, M)) == 0;
+}
+
+static void test_windows(void)
+{
+    TEST("windows where they lie");
+    for (size_t i = 0; i < COUNT(windows); i++) {
+        GraphCase c;
+        Graph *g;
+        Named in[CASE_WORDS];
+        const GraphNode *conv = NULL;
+        picture(&c, windows[i].dims);
+        node(&c, windows[i].row[0].op, windows[i].row[0].in, windows[i].row[0].out);
+        output(&c, "y");
+        bool ok = case_open(&c, &g);
+        case_inputs(&c, g, 1, 1, 0, true, in);
+        g->precision = PRECISION_BF16;
+        ok = ok && graph_optimize(g, false, &c.err);
+        for (int k = 0; ok && k < g->n_node; k++)
+            if (graph_is(g->node[k], "ConvLast")) conv = g->node[k];
+        Tensor x = in[0].t; /* the same numbers under the dims of channels last */
+        for (int d = 1; d + 1 < x.rank; d++) x.dim[d] = in[0].t.dim[d + 1];
+        x.dim[x.rank - 1] = in[0].t.dim[1];
+        ConvRun run = { .c = &c, .g = g, .n = conv, .x = &x };
+        if (!CHECK(conv && windows_agree(&run))) printf("  %s: %s\n", windows[i].what, c.err.message);
+        arena_free(&c.arena);
+    }
+}
+
 int main(void)
 {
+    test_windows();
     test_folds();
     test_lasts();
     test_stays();

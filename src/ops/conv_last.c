@@ -2,8 +2,9 @@
  * conv_last.c - convolutions of our own domain, channels last: graph/channels_last.c makes them where the
  * filters are constant. ConvLast is a product of windows [positions, K] with filters in panels, like Linear
  * (fused.c): the windows of a few hundred positions are copied together, then multiplied, so that nothing as
- * large as all windows of a picture is made. Which positions share a block changes nothing: a row of a product
- * does not depend on its neighbours. DepthwiseLast has a kernel of its own. */
+ * large as all windows of a picture is made; where the product takes rows in pieces (bf16), it is told where they
+ * lie instead. Which positions share a block changes nothing: a row of a product does not depend on its
+ * neighbours. DepthwiseLast has a kernel of its own. */
 #include "ops/window.h"
 
 enum {
@@ -134,31 +135,107 @@ static int64_t line_of(const SlidingWindow *w, const int64_t *at, const int64_t 
     return line;
 }
 
-/* One window of group g as K numbers: taps in order, the group's channels of each. */
-static void copy_window(const ConvLast *c, const char *image, const int64_t *at, int64_t g, char *out)
+/* Windows are made line by line: a line of the picture gives one line to each of the windows that are beside
+ * each other in the output. */
+typedef struct WindowLines {
+    const ConvLast *c;
+    const char *x;             /* the pictures */
+    int64_t line;              /* bytes of one of their lines */
+    int64_t row, each;         /* bytes from window to window in what is made, and of a line of one */
+    /* Lines of the windows at .. at + n; line NULL: in the padding. */
+    void (*put)(const struct WindowLines *, const char *line, int64_t at, int64_t n, char *out);
+    const void *zero;          /* of point_lines: what the padding is */
+} WindowLines;
+
+/* Windows from .. to, counted through all pictures. */
+static void walk_windows(const WindowLines *l, int64_t from, int64_t to, char *out)
 {
-    const int outer = c->w.dims - 1;
-    const int64_t run = c->C / c->group * c->unit, line = run * c->w.kernel[outer];
-    int64_t k[SPACE] = { 0 };
-    do {
-        const int64_t from = line_of(&c->w, at, k);
-        if (from < 0) memset(out, 0, (size_t)line);
-        else copy_line(c, image + from * c->line + g * run, at[outer], run, out);
-        out += line;
-    } while (window_next(k, c->w.kernel, outer));
+    const SlidingWindow *w = &l->c->w;
+    const int outer = w->dims - 1;
+    int64_t at[SPACE], rest = from % w->positions;
+    const int64_t picture = window_volume(w) / MAX(w->in[outer], 1) * l->line;
+    const char *x = l->x + from / w->positions * picture;
+    for (int i = outer; i >= 0; rest /= w->out[i--]) at[i] = rest % w->out[i];
+    for (int64_t n; from < to; from += n, out += n * l->row) {
+        int64_t k[SPACE] = { 0 };
+        char *to_line = out;
+        n = MIN(w->out[outer] - at[outer], to - from);
+        do {
+            const int64_t line = line_of(w, at, k);
+            l->put(l, line < 0 ? NULL : x + line * l->line, at[outer], n, to_line);
+            to_line += l->each;
+        } while (window_next(k, w->kernel, outer));
+        at[outer] = 0;
+        if (!window_next(at, w->out, outer)) x += picture;
+    }
 }
 
-/* Rows from .. to, counted through all pictures; `row` bytes apart, filled up with zeros. */
+/* `count` times n bytes. */
+static void copy_many(const char *from, int64_t step, int64_t n, int64_t count, char *out, int64_t row)
+{
+    enum { HALF = 32 };
+    if (n >= HALF && n <= 2 * HALF) /* 7 x 3 numbers of bf16: the first layer of many */
+        for (int64_t i = 0; i < count; i++, from += step, out += row) {
+            memcpy(out, from, HALF);
+            memcpy(out + n - HALF, from + n - HALF, HALF);
+        }
+    else
+        for (int64_t i = 0; i < count; i++, from += step, out += row) copy_bytes(out, from, n);
+}
+
+/* Those that do not reach into the padding are copied without looking. */
+static void copy_lines(const WindowLines *l, const char *line, int64_t at, int64_t n, char *out)
+{
+    const ConvLast *c = l->c;
+    const int d = c->w.dims - 1;
+    const int64_t stride = c->w.stride[d], before = c->w.before[d], room = c->w.in[d] + before - c->w.kernel[d];
+    const int64_t run = c->C / c->group * c->unit, end = at + n;
+    for (int64_t i = 0; !line && i < n; i++, out += l->row) memset(out, 0, (size_t)l->each);
+    if (!line) return;
+    const bool beside = c->w.dilation[d] == 1 && c->group == 1;
+    const int64_t from = MIN(MAX((before + stride - 1) / stride, at), end);
+    const int64_t to = beside && room >= 0 ? MAX(MIN(room / stride + 1, end), from) : from;
+    for (; at < from; at++, out += l->row) copy_line(c, line, at, run, out);
+    copy_many(line + (from * stride - before) * run, stride * run, l->each, to - from, out, l->row);
+    out += (to - from) * l->row;
+    for (at = to; at < end; at++, out += l->row) copy_line(c, line, at, run, out);
+}
+
+/* Windows of group g as K numbers: taps in order, the group's channels of each; `row` bytes apart, filled up
+ * with zeros. */
 static void copy_windows(const ConvLast *c, const char *x, int64_t g, int64_t from, int64_t to, char *out, int64_t row)
 {
-    int64_t at[SPACE], rest = from % c->w.positions, image = from / c->w.positions;
-    const int64_t picture = window_volume(&c->w) / MAX(c->w.in[c->w.dims - 1], 1) * c->line, used = c->K * c->unit;
-    for (int i = c->w.dims - 1; i >= 0; rest /= c->w.out[i--]) at[i] = rest % c->w.out[i];
-    for (int64_t m = from; m < to; m++, out += row) {
-        copy_window(c, x + image * picture, at, g, out);
-        if (used < row) memset(out + used, 0, (size_t)(row - used));
-        if (!window_next(at, c->w.out, c->w.dims)) image++;
-    }
+    const int64_t run = c->C / c->group * c->unit, used = c->K * c->unit;
+    const WindowLines l = { .c = c, .x = x + g * run, .line = c->line, .row = row,
+                            .each = run * c->w.kernel[c->w.dims - 1], .put = copy_lines };
+    walk_windows(&l, from, to, out);
+    for (int64_t m = from; used < row && m < to; m++, out += row) memset(out + used, 0, (size_t)(row - used));
+}
+
+/* ---- windows in pieces: where each tap's channels are, instead of a copy ---- */
+
+static void point_lines(const WindowLines *l, const char *line, int64_t at, int64_t n, char *out)
+{
+    const SlidingWindow *w = &l->c->w;
+    const int d = w->dims - 1;
+    const int64_t row = row_bf16(l->c->C), size = line ? w->in[d] : 0;
+    for (int64_t i = at; i < at + n; i++, out += l->row)
+        for (int64_t k = 0; k < w->kernel[d]; k++) {
+            const int64_t x = i * w->stride[d] - w->before[d] + k * w->dilation[d];
+            const bool inside = x >= 0 && x < size;
+            ((const uint16_t **)out)[k] = inside ? (const uint16_t *)line + x * row : l->zero;
+        }
+}
+
+/* [to - from, taps]; rows: of bf16, one for each position of the pictures. */
+static void point_windows(const ConvLast *c, const uint16_t *rows, const uint16_t *zero, int64_t from, int64_t to,
+                          const uint16_t **out)
+{
+    const int d = c->w.dims - 1;
+    const int64_t one = sizeof *out, line = c->w.in[d] * row_bf16(c->C) * (int64_t)sizeof *rows;
+    const WindowLines l = { .c = c, .x = (const char *)rows, .line = line, .row = c->w.size * one,
+                            .each = c->w.kernel[d] * one, .put = point_lines, .zero = zero };
+    walk_windows(&l, from, to, (char *)out);
 }
 
 /* ---- products ---- */
@@ -176,6 +253,9 @@ typedef struct ConvJob {
     void *low;                 /* [workers]: the same in the precision of the filters, or NULL */
     size_t low_size;
     RowScale *scale;           /* [workers][block], of int8 */
+    const uint16_t *pieces;    /* in place of all these: rows of bf16, one for each position; or NULL */
+    const uint16_t *zero;      /* that of the padding */
+    const uint16_t **at;       /* [workers][block][taps] */
 } ConvJob;
 
 /* A worker's windows in the precision of the filters. */
@@ -202,7 +282,11 @@ static void conv_block(void *arg, int index, int worker)
     const int64_t N = job->l.N, panels = (N + PANEL - 1) / PANEL, p0 = index % job->parts * job->each;
     Linear l = job->l;
     l.M = to - from;
-    if (job->windows) {
+    if (job->at) {
+        const uint16_t **at = job->at + worker * job->block * c->w.size;
+        point_windows(c, job->pieces, job->zero, from, to, at);
+        l.at = at, l.taps = c->w.size;
+    } else if (job->windows) {
         float *windows = job->windows + worker * job->block * c->K;
         copy_windows(c, job->x, g, from, to, (char *)windows, c->K * c->unit);
         l.x = windows;
@@ -212,11 +296,20 @@ static void conv_block(void *arg, int index, int worker)
         copy_windows(c, job->x, g, from, to, low, row_bf16(c->K) * c->unit);
         l.xb = (uint16_t *)low;
     }
-    l.y += from * c->M + g * N;
+    if (l.y) l.y += from * c->M + g * N;
+    if (l.yb) l.yb += from * row_bf16(c->M);
     if (l.residual) l.residual += from * c->M + g * N;
     if (l.bias) l.bias += g * N;
     if (c->group > 1) l.w = (const float *)l.w + (size_t)g * panels_f32_size(N, c->K);
     job->gemm->run(&l, 0, to - from, p0, MIN(p0 + job->each, panels));
+}
+
+/* What a block has of each window: neighbours share their pieces, and half of a block is left for Y. */
+static int64_t conv_window_bytes(const ConvJob *job)
+{
+    const ConvLast *c = job->c;
+    if (!job->pieces) return c->K * c->unit;
+    return 2 * (row_bf16(c->C) * (int64_t)sizeof *job->pieces + c->w.size * (int64_t)sizeof *job->at);
 }
 
 /* Rows are shared out first; where there are fewer blocks than workers, the panels too. */
@@ -224,7 +317,7 @@ static void conv_share(ConvJob *job, int workers)
 {
     const int64_t panels = (job->l.N + PANEL - 1) / PANEL, mr = job->gemm->mr;
     const int64_t wanted = workers == 1 ? 1 : (int64_t)workers * CHUNKS;
-    int64_t most = MAX(BLOCK_BYTES / (job->c->K * job->c->unit), 8 * mr);
+    int64_t most = MAX(BLOCK_BYTES / conv_window_bytes(job), 8 * mr);
     if (workers > 1) most = MIN(most, MAX(job->rows / wanted, 4 * mr));
     const int64_t blocks = (job->rows + most - 1) / most;
     job->block = ROUND_UP((job->rows + blocks - 1) / blocks, mr);
@@ -248,11 +341,31 @@ static void round_lines(void *context, int64_t from, int64_t to)
     job->call->k->bf16_rows(job->x, job->K, job->K, job->to, from, to);
 }
 
+/* Whether the product reads windows in pieces, where their rows are bf16. Of few channels they are too short. */
+static bool conv_pieces(const OpCall *call, int64_t channels)
+{
+    enum { LEAST = 16 };
+    return call->in[1]->type == T_BF16 && call->k->gemm_bf16->pieces && channels >= LEAST && channels % 2 == 0;
+}
+
+static bool conv_round_rows(OpCall *call, ConvJob *job, const ConvLast *c, Err *err)
+{
+    const int64_t rows = tensor_count(call->in[0]) / c->C;
+    uint16_t *low = op_scratch(call, 1, rows_bf16_size(rows, c->C), err);
+    if (!low) return false;
+    RoundJob round = { call, call->in[0]->data, c->C, low };
+    op_split(call, rows, MAX(65536 / c->C, 1), round_lines, &round);
+    job->pieces = low;
+    return true;
+}
+
 static bool conv_round(OpCall *call, ConvJob *job, ConvLast *c, Err *err)
 {
     int64_t apart = 1; /* windows that begin at every so many numbers */
     for (int i = 0; i < c->w.dims; i++) apart *= c->w.stride[i];
-    if (call->in[1]->type != T_BF16 || c->w.size <= apart || !c->C) return true;
+    job->pieces = call->low_in;
+    if (call->low_in || call->in[1]->type != T_BF16 || c->w.size <= apart || !c->C) return true;
+    if (conv_pieces(call, c->C)) return conv_round_rows(call, job, c, err);
     const int64_t K = c->w.in[c->w.dims - 1] * c->C, lines = tensor_count(call->in[0]) / MAX(K, 1);
     uint16_t *low = op_scratch(call, 1, rows_bf16_size(lines, K), err);
     if (!low) return false;
@@ -267,6 +380,12 @@ static bool conv_room(OpCall *call, ConvJob *job, int workers, Err *err)
 {
     const int64_t K = job->c->K;
     const DType type = call->in[1]->type;
+    if (job->pieces) {
+        uint16_t *zero = op_scratch(call, job->c->C, sizeof *zero, err);
+        job->at = zero ? op_scratch(call, workers * job->block * job->c->w.size, sizeof *job->at, err) : NULL;
+        job->zero = zero;
+        return job->at && memset(zero, 0, (size_t)job->c->C * sizeof *zero);
+    }
     if (job->c->unit == sizeof(float)) {
         job->windows = op_scratch(call, workers * job->block, (size_t)K * sizeof(float), err);
         if (!job->windows || type == T_F32) return job->windows != NULL;
@@ -285,7 +404,7 @@ static Linear conv_linear(const OpCall *call, const ConvLast *c)
                  .residual = residual ? residual->data : NULL, .y = call->out[0].data, .ldx = c->K,
                  .ldr = c->M, .ldy = c->M, .N = c->M / c->group, .K = c->K,
                  .act = (Act)op_attr_int(call, "act", ACT_NONE), .late = op_attr_int(call, "late", 0),
-                 .far = call->far };
+                 .far = call->far, .yb = call->low_out };
     if (w->type != T_I8) return l;
     l.w_scale = call->in[4]->data, l.w_sum = call->in[5]->data;
     l.w_zero = call->in[6] ? call->in[6]->data : NULL;
@@ -317,6 +436,13 @@ static bool conv_last_run(OpCall *call, Err *err)
     if (!conv_room(call, &job, workers, err)) return false;
     pool_for(workers == 1 ? NULL : call->pool, (int)(c.group * job.blocks * job.parts), conv_block, &job);
     return true;
+}
+
+static Low conv_last_low(const OpCall *call)
+{
+    const Tensor *x = call->in[0];
+    const bool low = call->in[1]->type == T_BF16 && call->k->gemm_bf16->pieces;
+    return (Low){ .reads = low && conv_pieces(call, x->dim[x->rank - 1]), .writes = low, .beside = low };
 }
 
 /* ---- DepthwiseLast(x, w [taps, C], bias?) ---- */
@@ -371,8 +497,9 @@ static bool depthwise_run(OpCall *call, Err *err)
 
 #define OWN "encoderfile"
 const Op ops_conv_last[] = {
-    { "ConvLast", OWN, 1, 2, 4, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
-    { "ConvLastQ", OWN, 1, 2, 8, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
+    { "ConvLast", OWN, 1, 2, 4, conv_last_shape, conv_last_run, .low = conv_last_low, .onto = 3,
+      .cost = COST_WINDOW },
+    { "ConvLastQ", OWN, 1, 2, 8, conv_last_shape, conv_last_run, .onto = 3, .cost = COST_WINDOW },
     { "DepthwiseLast", OWN, 1, 2, 3, depthwise_shape, depthwise_run },
     { 0 }
 };

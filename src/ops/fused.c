@@ -238,7 +238,8 @@ static bool linear_run(OpCall *c, Err *err)
 
 static Low linear_low(const OpCall *c)
 {
-    return c->in[1]->type == T_BF16 ? (Low){ .reads = 1, .writes = true } : (Low){ 0 };
+    if (c->in[1]->type != T_BF16) return (Low){ 0 };
+    return (Low){ .reads = 1, .writes = true, .beside = c->k->gemm_bf16->pieces };
 }
 
 static bool linear_q_run(OpCall *c, Err *err)
