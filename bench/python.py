@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""python.py [--rounds N] [--count N] [--threads 1,2] - SentenceTransformer.encode of mixed sentences (3 to 100 words), by
-encoderfile_c in fp32 and int8, sentence-transformers on torch, on its ONNX backend, and fastembed: a model of MiniLM-L6's shape with
-random weights. Each is a process of its own; they take turns, and the best of the rounds counts, as CPU time (which other work on the
-machine does not change) and as time on the clock. Peers that are not installed are left out by name. And what a call from Python costs
-beside the work: a short text by Model.vectors and by predict."""
+"""python.py [--rounds N] [--count N] [--threads 1,2] - SentenceTransformer.encode of mixed sentences (3 to 100 words), in one call and
+one by one, by encoderfile_c in fp32 and int8, sentence-transformers on torch, on its ONNX and OpenVINO backends, in int8 as its
+export_dynamic_quantized_onnx_model makes it, and fastembed on the same files: a model of MiniLM-L6's shape with random weights. Each is
+a process of its own; they take turns, and the best of the rounds counts, as CPU time (which other work on the machine does not change)
+and as time on the clock. Peers that are not installed are left out by name. The backends need optimum, which needs an older
+transformers than sentence-transformers 6: --python2 names their environment (sentence-transformers 5.1.2, optimum-onnx 0.1.0). And what
+a call from Python costs beside the work: a short text by Model.vectors, by predict and by run.
+
+Lines that begin with ok or BROKEN compare with what was promised: 1.1 times the best peer in fp32, 1.25 in int8, 1.3 one by one (by CPU
+time with one thread, by the clock with more)."""
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import json
 import os
@@ -50,7 +56,7 @@ def make_model(folder: str) -> None:
                                      max_position_embeddings=512)
     transformers.BertModel(config).save_pretrained(folder)
     transformers.BertTokenizerFast(vocabulary, model_max_length=256).save_pretrained(folder)
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    from sentence_transformers.models import Normalize, Pooling, Transformer
 
     body = Transformer(folder)
     made = sentence_transformers.SentenceTransformer(modules=[body, Pooling(384, "mean"), Normalize()])
@@ -68,19 +74,53 @@ def ours(folder: str, threads: int, precision: str | None) -> Callable[[list[str
     return encoderfile_c.SentenceTransformer(folder, model_kwargs=options).encode
 
 
-def by_torch(folder: str, threads: int, backend: str) -> Callable[[list[str]], Any]:
+def quantizer() -> str:
+    """What export_dynamic_quantized_onnx_model is told, for this CPU."""
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        flags = file.read()
+    return "avx512_vnni" if "avx512_vnni" in flags else "avx512" if "avx512f" in flags else "avx2"
+
+
+def make_onnx(folder: str) -> None:
+    """FOLDER/onnx/model.onnx and model_qint8_*.onnx, by sentence-transformers and optimum, once; FOLDER-int8 for fastembed."""
+    import shutil
+
+    import sentence_transformers
+
+    model = sentence_transformers.SentenceTransformer(folder, device="cpu", backend="onnx", model_kwargs={"export": True})
+    model.save_pretrained(folder + "-backend")
+    sentence_transformers.export_dynamic_quantized_onnx_model(model, quantizer(), folder + "-backend")
+    shutil.copytree(folder, folder + "-int8", ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copyfile(os.path.join(folder + "-backend", "onnx", f"model_qint8_{quantizer()}.onnx"), os.path.join(folder + "-int8", "model.onnx"))
+
+
+def by_torch(folder: str, threads: int) -> Callable[[list[str]], Any]:
     import sentence_transformers
     import torch
 
     torch.set_num_threads(threads)
-    if backend == "torch":
-        return sentence_transformers.SentenceTransformer(folder, device="cpu").encode
-    import onnxruntime
+    return sentence_transformers.SentenceTransformer(folder, device="cpu").encode
 
+
+def by_onnx(folder: str, threads: int, file: str) -> Callable[[list[str]], Any]:
+    import onnxruntime
+    import sentence_transformers
+    import torch
+
+    torch.set_num_threads(threads)
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = threads
-    return sentence_transformers.SentenceTransformer(folder, device="cpu", backend="onnx",
-                                                     model_kwargs={"export": True, "session_options": settings}).encode
+    return sentence_transformers.SentenceTransformer(folder + "-backend", device="cpu", backend="onnx",
+                                                     model_kwargs={"file_name": f"onnx/{file}.onnx", "session_options": settings}).encode
+
+
+def by_openvino(folder: str, threads: int) -> Callable[[list[str]], Any]:
+    import sentence_transformers
+    import torch
+
+    torch.set_num_threads(threads)
+    return sentence_transformers.SentenceTransformer(folder, device="cpu", backend="openvino", model_kwargs={
+        "export": True, "ov_config": {"INFERENCE_NUM_THREADS": str(threads), "INFERENCE_PRECISION_HINT": "f32"}}).encode
 
 
 def by_fastembed(folder: str, threads: int) -> Callable[[list[str]], Any]:
@@ -94,24 +134,40 @@ def by_fastembed(folder: str, threads: int) -> Callable[[list[str]], Any]:
     return lambda texts: numpy.array(list(model.embed(texts, batch_size=32)))
 
 
-PEERS: dict[str, Callable[[str, int], Callable[[list[str]], Any]]] = {
-    "encoderfile_c fp32": lambda folder, n: ours(folder, n, None),
-    "encoderfile_c int8": lambda folder, n: ours(folder, n, "int8"),
-    "sentence-transformers torch": lambda folder, n: by_torch(folder, n, "torch"),
-    "sentence-transformers onnx": lambda folder, n: by_torch(folder, n, "onnx"),
-    "fastembed": lambda folder, n: by_fastembed(folder + "-onnx", n),
+@dataclasses.dataclass
+class Kind:
+    int8: bool
+    old: bool    # of the second environment
+    make: Callable[[str, int], Callable[[list[str]], Any]]
+
+
+OURS = {False: "encoderfile_c fp32", True: "encoderfile_c int8"}
+KINDS: dict[str, Kind] = {
+    OURS[False]: Kind(False, False, lambda folder, n: ours(folder, n, None)),
+    "sentence-transformers torch": Kind(False, False, by_torch),
+    "sentence-transformers onnx": Kind(False, True, lambda folder, n: by_onnx(folder, n, "model")),
+    "sentence-transformers openvino": Kind(False, True, by_openvino),
+    "fastembed": Kind(False, True, lambda folder, n: by_fastembed(folder + "-onnx", n)),
+    OURS[True]: Kind(True, False, lambda folder, n: ours(folder, n, "int8")),
+    "sentence-transformers onnx int8": Kind(True, True, lambda folder, n: by_onnx(folder, n, "model_qint8_" + quantizer())),
+    "fastembed int8": Kind(True, True, lambda folder, n: by_fastembed(folder + "-int8", n)),
 }
+WAYS = {"in one call": {False: 1.1, True: 1.25}, "one by one": {False: 1.3, True: 1.3}}  # what was promised
 
 
 def worker(name: str, folder: str, threads: int, count: int) -> None:
-    """A line in: encode; a line out: [seconds of CPU, seconds, the first numbers]."""
+    """A way in: encode; a line out: [seconds of CPU, seconds, the first numbers]. One by one go a tenth of the sentences."""
     out, sys.stdout = sys.stdout, sys.stderr
-    encode, texts = PEERS[name](folder, threads), sentences(count)
+    encode, texts = KINDS[name].make(folder, threads), sentences(count)
     first = encode(texts[:2])
-    print(json.dumps([0, 0, [float(x) for x in first[0][:3]]]), file=out, flush=True)
-    for _ in sys.stdin:
+    print(json.dumps([0, 0, [float(x) for x in first[0]]]), file=out, flush=True)
+    for way in sys.stdin:
         cpu, clock = time.process_time(), time.perf_counter()
-        encode(texts)
+        if way.strip() == "one by one":
+            for text in texts[:count // 10]:
+                encode([text])
+        else:
+            encode(texts)
         print(json.dumps([time.process_time() - cpu, time.perf_counter() - clock, []]), file=out, flush=True)
 
 
@@ -123,38 +179,56 @@ class Peer:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         assert self.process.stdout
         line = self.process.stdout.readline()
-        self.first = json.loads(line)[2] if line else None
-        self.best = [1e9, 1e9]
+        self.first: list[float] = json.loads(line)[2] if line else []
+        self.best = {way: [1e9, 1e9] for way in WAYS}
 
     def why(self) -> str:
         assert self.process.stderr
         return (self.process.stderr.read().strip().splitlines() or ["it ended"])[-1]
 
-    def turn(self) -> None:
+    def turn(self, way: str) -> None:
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write("go\n")
+        self.process.stdin.write(way + "\n")
         self.process.stdin.flush()
-        self.best = [min(a, b) for a, b in zip(self.best, json.loads(self.process.stdout.readline())[:2])]
+        self.best[way] = [min(a, b) for a, b in zip(self.best[way], json.loads(self.process.stdout.readline())[:2])]
+
+    def cosine(self, other: Peer) -> float:
+        return sum(a * b for a, b in zip(self.first, other.first))  # of vectors of length 1
 
 
-def compare(folder: str, threads: int, count: int, rounds: int, python: str) -> None:
+def judge(peers: dict[str, Peer], way: str, threads: int) -> None:
+    """Ours beside the best of the others, at the same precision."""
+    measure = 1 if threads > 1 else 0
+    for int8, wanted in WAYS[way].items():
+        others = [name for name in peers if KINDS[name].int8 == int8 and name not in OURS.values()]
+        if not others or OURS[int8] not in peers:
+            continue
+        best = min(others, key=lambda name: peers[name].best[way][measure])
+        times = peers[best].best[way][measure] / peers[OURS[int8]].best[way][measure]
+        print(f"{'ok' if times >= wanted else 'BROKEN'}: {OURS[int8]} {way}: {times:.2f} x {best}, wanted {wanted}")
+
+
+def compare(folder: str, threads: int, count: int, rounds: int, pythons: dict[bool, str]) -> None:
     peers: dict[str, Peer] = {}
-    for name in PEERS:
-        peer = Peer(name, folder, threads, count, python)
-        if peer.first is None:
-            print(f"  left out: {name}: {peer.why()[:100]}")
-        else:
+    for name, kind in KINDS.items():
+        peer = Peer(name, folder, threads, count, pythons[kind.old])
+        if peer.first:
             peers[name] = peer
+        else:
+            print(f"  left out: {name}: {peer.why()[:100]}")
     for _ in range(rounds):
-        for peer in peers.values():
-            peer.turn()
-    ours = peers["encoderfile_c fp32"].best
-    print(f"{threads} thread{'s' * (threads > 1)}, {count} sentences, best of {rounds}:")
-    for name, peer in peers.items():
-        cpu, clock = peer.best
-        near = max(abs(a - b) for a, b in zip(peer.first or [], peers["encoderfile_c fp32"].first or []))
-        print(f"  {name:30} {cpu:8.2f} s of CPU ({cpu / ours[0]:5.2f} x ours) {clock:8.2f} s ({clock / ours[1]:5.2f} x), "
-              f"{count / clock:7.0f} sentences/s; first numbers within {near:.1e}")
+        for way in WAYS:
+            for peer in peers.values():
+                peer.turn(way)
+    for way in WAYS:
+        n = count if way == "in one call" else count // 10
+        print(f"{threads} thread{'s' * (threads > 1)}, {n} sentences {way}, best of {rounds}:")
+        for name, peer in peers.items():
+            cpu, clock = peer.best[way]
+            print(f"  {name:32} {cpu:8.2f} s of CPU {clock:8.2f} s on the clock, {n / clock:7.0f} sentences/s; "
+                  f"cosine with ours in fp32 {peer.cosine(peers[OURS[False]]):.4f}")
+        judge(peers, way, threads)
+    for peer in peers.values():
         peer.process.kill()
 
 
@@ -197,18 +271,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--python", default=sys.executable, help="one that has the peers")
+    parser.add_argument("--python", default=sys.executable, help="one that has sentence-transformers and torch")
+    parser.add_argument("--python2", help="one that has an older one with optimum, and fastembed; default: the same")
     a = parser.parse_args()
     overhead()
+    pythons = {False: a.python, True: a.python2 or a.python}
     with tempfile.TemporaryDirectory() as made:
         folder = os.path.join(made, "model")
-        subprocess.check_call([a.python, "-c", f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r}); import python; "
-                               f"python.make_model({folder!r})"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for call, needed in ((f"make_model({folder!r})", True), (f"make_onnx({os.path.join(folder, 'st')!r})", False)):
+            code = f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r}); import python; python.{call}"
+            subprocess.run([pythons[True], "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=needed)
         import encoderfile_c  # from the tree: overhead() has put it on the path
 
         encoderfile_c.export(os.path.join(folder, "st"), os.path.join(folder, "st-onnx"))
         for threads in map(int, a.threads.split(",")):
-            compare(os.path.join(folder, "st"), threads, a.count, a.rounds, a.python)
+            compare(os.path.join(folder, "st"), threads, a.count, a.rounds, pythons)
 
 
 if __name__ == "__main__":

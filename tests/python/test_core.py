@@ -270,12 +270,13 @@ class Hard(unittest.TestCase):
         model = ef.Model(VECTORS, threads=2)
         tokenizer = model.tokenizer
         assert tokenizer is not None
-        wanted = model.vectors(["the cat"]).tolist()
+        wanted, told = model.vectors(["the cat"]).tolist(), model.predict("the cat")
         wrong: list[Any] = []
 
         def work(seed: int) -> None:
             for i in range(rounds(300, 10000)):
-                if model.vectors(["the cat"]).tolist() != wanted or tokenizer.encode("the cat").ids[0] != 2:
+                if (model.vectors(["the cat"]).tolist() != wanted or model.predict("the cat") != told
+                        or tokenizer.encode("the cat").ids[0] != 2):
                     wrong.append((seed, i))
 
         threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
