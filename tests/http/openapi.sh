@@ -5,7 +5,7 @@
 # many cases a route. Without them: skipped, or failed where EF_CLIENTS=required.
 PROGRAM=$(realpath "${1:-build/encoderfile}")
 tool=${SCHEMATHESIS:-$PWD/build/clients/venv/bin/schemathesis}
-models=$PWD/build/clients/models example=$PWD/examples
+models=$PWD/build/clients/models example=$PWD/examples golden=$PWD/tests/golden
 passed=0 failed=0 skipped=0 server=
 dir=$(mktemp -d)
 trap '[ -n "$server" ] && kill "$server" 2> /dev/null; rm -rf "$dir"' EXIT
@@ -44,5 +44,6 @@ $models/rank sequence_classification
 $models/mask fill_mask
 $models/mask sparse_embedding
 $example/bus-ner token_classification
+$golden/multiple_choice/bert multiple_choice
 LIST
 finish
