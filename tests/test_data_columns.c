@@ -127,8 +127,59 @@ static void test_table(void)
     CHECK(table_is(many, "[{\"items\":[]}]", "row,place.start\n")); /* what every item has is named */
 }
 
+/* Every range of entries is what columns of these results alone are. */
+static void test_slices(void)
+{
+    TEST("slices");
+    const Columns all = columns(many, ITEMS);
+    for (size_t from = 0; from <= 3; from++)
+        for (size_t to = from; to <= 3; to++) {
+            const Columns some = columns_slice(&arena, &all, from, to);
+            CHECK(some.n == all.n && some.column[0].n == to - from && some.column[0].offset[0] == 0);
+            for (size_t i = from; i < to; i++) {
+                const Value one = columns_entry(&arena, &some, i - from), whole = columns_entry(&arena, &all, i);
+                Buf a = { .arena = &arena }, b = { .arena = &arena };
+                json_write(&a, &one), json_write(&b, &whole);
+                CHECK(str_eq(buf_view(&a), buf_view(&b)));
+            }
+        }
+}
+
+static void test_made(void)
+{
+    TEST("entry by entry");
+    static const Field rows[] = { { "words", 1, F_MSG, .repeated = true, .msg = word },
+                                  { "weights", 2, F_F32, .repeated = true }, { "label", 3, F_STR }, { 0 } };
+    const float weights[] = { 1.5f, 2, 0.25f };
+    ColumnMaker *m = columns_make(&arena, rows);
+    for (size_t n = 0; n < 3; n++) {
+        column_put_list(&m[0], n);
+        for (size_t k = 0; k < n; k++) {
+            column_put_str(&m[0].member[0], STR("w"));
+            column_put_f32(&m[0].member[1], (float)k);
+        }
+        column_put_floats(&m[1], weights, n);
+        column_put_str(&m[2], n ? STR("some") : STR(""));
+    }
+    const Columns all = columns_made(&arena, rows, m);
+    static const char *const wanted[] = {
+        "{\"words\":[],\"weights\":[],\"label\":\"\"}",
+        "{\"words\":[{\"text\":\"w\",\"score\":0.0}],\"weights\":[1.5],\"label\":\"some\"}",
+        "{\"words\":[{\"text\":\"w\",\"score\":0.0},{\"text\":\"w\",\"score\":1.0}],\"weights\":[1.5,2.0],"
+        "\"label\":\"some\"}",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        const Value one = columns_entry(&arena, &all, i);
+        Buf text = { .arena = &arena };
+        json_write(&text, &one);
+        if (!CHECK(str_is(buf_view(&text), wanted[i]))) printf("  %.*s\n", STR_ARG(buf_view(&text)));
+    }
+}
+
 int main(void)
 {
+    test_slices();
+    test_made();
     test_arrays();
     test_maps();
     test_base64();

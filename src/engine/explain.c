@@ -126,7 +126,7 @@ void plan_explain(const Engine *e, const Plan *plan, Arena *arena, Explained *to
 
 bool engine_explain(const Engine *e, Arena *arena, int64_t B, int64_t S, Explained *to, Err *err)
 {
-    Plan plan;
+    Plan plan = { 0 };
     if (e->fixed_B) B = e->fixed_B;
     if (e->fixed_S) S = e->fixed_S;
     Size size = { .B = B, .S = S, .T = B * S, .ragged = e->layout.ragged };

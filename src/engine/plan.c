@@ -405,8 +405,8 @@ static bool plan_make_all(Planner *p, Err *err)
     p->plain = ARRAY(arena, int, g->n_value), p->token = ARRAY(arena, int, g->n_value);
     memset(p->plain, -1, sizeof(int) * (size_t)g->n_value);
     memset(p->token, -1, sizeof(int) * (size_t)g->n_value);
-    plan->slot = ARRAY(arena, PlanSlot, 3 * g->n_value + 1);
-    plan->step = ARRAY(arena, PlanStep, g->n_node + g->n_value);
+    plan->slot = arena_raw(arena, (3 * (size_t)g->n_value + 1) * sizeof *plan->slot); /* add_slot and add_step set */
+    plan->step = arena_raw(arena, (size_t)(g->n_node + g->n_value) * sizeof *plan->step); /*   all of one */
     plan_inputs(p);
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i]))
@@ -422,7 +422,10 @@ static bool plan_make_all(Planner *p, Err *err)
 
 bool plan_make(const Engine *e, Size size, Plan *plan, Err *err)
 {
-    *plan = (Plan){ .size = size };
+    enum { KEPT = 1 << 18 };
+    Arena arena = plan->arena;
+    arena_reset(&arena, KEPT); /* also the remains of a plan that ran out of memory */
+    *plan = (Plan){ .arena = arena, .size = size };
     Planner p = { .e = e, .g = e->graph, .plan = plan };
     if (plan_make_all(&p, err)) return true;
     arena_free(&plan->arena);

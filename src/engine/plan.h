@@ -99,6 +99,7 @@ bool own_read(const Engine *, Arena *, int k, const Tensor *, const Size *, cons
 /* explain.c: a plan that was made, in words; its steps' outputs are bound. */
 void plan_explain(const Engine *, const Plan *, Arena *, Explained *);
 
-bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */
+/* In the arena of the plan that was there before, whose memory it takes; on failure that is freed. */
+bool plan_make(const Engine *, Size, Plan *, Err *);
 
 #endif

@@ -85,7 +85,6 @@ static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
         if (p->used && same_size(r->e->graph, &p->size, &size)) return p->used = ++r->clock, *out = p, true;
         if (p->used < oldest->used) oldest = p;
     }
-    arena_free(&oldest->arena); /* also the remains of a plan that ran out of memory */
     oldest->used = 0;
     if (!plan_make(r->e, size, oldest, err)) return false;
     oldest->used = ++r->clock;
