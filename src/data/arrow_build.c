@@ -86,6 +86,7 @@ static int64_t grow_bits(Buf *bits, int64_t length, const bool *from, size_t n)
 {
     const size_t bytes = ((size_t)length + n + 7) / 8;
     int64_t unset = 0;
+    if (!n) return 0;
     buf_reserve(bits, bytes - bits->n);
     memset(bits->p + bits->n, 0, bytes - bits->n);
     bits->n = bytes;

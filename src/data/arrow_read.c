@@ -528,6 +528,8 @@ static bool arrow_next(BatchReader *reader, Arena *arena, ArrowBatch *out, bool 
         if (!*more) return true;
         r->messages++;
         if (m.kind == HEADER_BATCH) return read_batch(r, arena, &m, out, err);
+        if (m.kind == HEADER_SCHEMA)
+            return refuse_arrow("found a second schema, wanted batches of the first: a stream has one", err);
         if (m.kind != HEADER_DICTIONARY) return refuse_arrow("found another message than a batch", err);
         if (r->pull) m.body = (Str){ str_dup(r->arena, m.body), m.body.n }; /* it outlives the batch */
         if (!read_dictionary(r, &m, err)) return false;

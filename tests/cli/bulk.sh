@@ -175,6 +175,21 @@ cat "$ARROW/polars.arrow" | "$EF" map -m "$MODEL" >txt 2>err
 grep -q "found a file of arrow in a pipe or packed, wanted the file itself" err
 check $? "an Arrow file in a pipe"
 
+# ---- one schema, and a batch of any size ----
+printf '{"id":1,"text":"Pune","n":"2"}\n' >one.jsonl
+"$EF" map -m "$MODEL" one.jsonl --keep id,text --output-format arrow >first.arrows 2>err
+"$EF" map -m "$MODEL" one.jsonl --keep n,text --output-format arrow >second.arrows 2>err
+{ head -c -8 first.arrows && cat second.arrows; } >both.arrows # without the end mark between them
+refuses "a stream with two schemas" "found a second schema" "$EF" map -m "$MODEL" both.arrows
+refuses "a checkpoint of two schemas" "one checkpoint has one schema" "$EF" map -m "$MODEL" --checkpoint two-schemas \
+    --keep text "$ARROW/polars.arrow" first.arrows
+yes '{"id":1,"text":null}' | head -300000 >nulls.jsonl
+works "300,000 rows as one batch" "$EF" map -m "$MODEL" nulls.jsonl --keep id,text --batch-rows 300000 -o nulls.arrow
+works "and such a batch read" "$EF" map -m "$MODEL" nulls.arrow --keep id --output-format csv
+[ "$(grep -c 'text: found null' txt)" = 300000 ]
+check $? "a batch of 300,000 rows is answered row by row"
+rm -f nulls.*
+
 # ---- tables ----
 # They are read again as CSV, which shows what an Arrow table holds.
 "$EF" map -m "$MODEL" many.jsonl --keep id --output-format csv --batch-rows 100 >table.csv 2>err

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """engines.py ENGINE PACKAGE FOLDER [kill] - the rows of FOLDER/in.parquet through an engine's adapter must be those that
-`map` alone gives (FOLDER/alone.arrow, by id). kill: a worker's process is killed once on the way.
+`map` alone gives (FOLDER/alone.arrow, by id). kill: a worker's process is killed once on the way; actor: the actor of Ray around it.
 
   engines.py data PACKAGE FOLDER ROWS   makes both files
 Engines: stream, spark, ray, daft, duckdb, polars. Status 77: the engine is not installed."""
@@ -98,20 +98,35 @@ def run_polars(package, folder, out):
     ef.scan(pl.scan_parquet(folder + "/in.parquet"), package).sink_parquet(out)
 
 
-def kill_one(package):
-    """The first process of the package that has worked for a while, wherever it was started."""
+killed = []
+
+
+def cpu_ticks(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f: return int(f.read().rsplit(")", 1)[1].split()[11])
+    except OSError:
+        return 0
+
+
+def kill_one(package, actor):
+    """The first process of the package that has worked for a while, wherever it was started; or the actor of Ray that has
+    started it."""
     name = os.path.basename(package)
     for _ in range(1200):
         time.sleep(.05)
-        for line in subprocess.run(["ps", "-eo", "pid=,cputimes=,args="], capture_output=True, text=True).stdout.splitlines():
-            pid, seconds, args = line.split(None, 2)
-            if name in args.split()[0] and "--input-format arrow" in args and int(seconds) >= 1:
-                try:
-                    os.kill(int(pid), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-                print("killed", pid)
-                return
+        lines = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True).stdout.splitlines()
+        process = {int(x[0]): x[1:] for x in (line.split(None, 2) for line in lines) if len(x) == 3}
+        for pid, (parent, args) in process.items():
+            if name not in args.split()[0] or "--input-format arrow" not in args or cpu_ticks(pid) < 10: continue
+            if actor:
+                pid = int(parent)
+                if not process.get(pid, ("", ""))[1].startswith("ray::"): continue
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            killed.append(pid)
+            return print("killed", pid, "an actor" if actor else "")
 
 
 def rows_of(out):
@@ -142,12 +157,14 @@ def main():
         print(f"{module} is not installed")
         sys.exit(77)
     out = f"{folder}/{engine}.parquet"
-    if more == "kill":
-        threading.Thread(target=kill_one, args=(package,), daemon=True).start()
+    if more:
+        threading.Thread(target=kill_one, args=(package, more == "actor"), daemon=True).start()
     begin = time.time()
     globals()["run_" + engine](os.path.abspath(package), os.path.abspath(folder), os.path.abspath(out))
     print(f"{engine}: {time.time() - begin:.1f} s")
     same(folder, out)
+    if more and not killed:
+        sys.exit("it ended before anything was killed")
 
 
 if __name__ == "__main__":

@@ -45,5 +45,6 @@ for engine in spark ray daft; do
     judge "$engine, a process killed" "$python" tests/engines/engines.py $engine "$work/bus.encoderfile" "$work/rows" kill
     rm -rf "$work/rows/$engine.parquet"
 done
+judge "ray, an actor killed" "$python" tests/engines/engines.py ray "$work/bus.encoderfile" "$work/rows" actor
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

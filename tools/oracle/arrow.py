@@ -260,7 +260,9 @@ def polars_io(folder):
     import polars as pl
     def write(t, path, n):
         pl.from_arrow(t).write_ipc(path, compression=["uncompressed", "lz4", "zstd"][n % 3])
-    return write, lambda path: pl.read_ipc(path, use_pyarrow=False, memory_map=False).to_dicts()
+    def read(path): # bytes: polars would map the file, which is removed
+        with open(path, "rb") as f: return pl.read_ipc(f.read(), use_pyarrow=False).to_dicts()
+    return write, read
 
 
 def duckdb_io(folder):

@@ -368,6 +368,11 @@ def memory(program, limit):
         with open(at("sparse.parquet"), "wb") as f:                  # 19.5 GB that no wanted column has
             f.write(data[:-end]), f.seek(19_500_000_000, 1), f.write(data[-end:])
         found["20 GB, little of it text"] = peak(program, at("sparse.parquet"), at("out.parquet"))
+        os.unlink(at("sparse.parquet"))
+        rows = 10_000_000                                            # in one row group
+        null = pa.table({"id": pa.array(range(rows), pa.int64()), "text": pa.nulls(rows, pa.string())})
+        pq.write_table(null, at("t.parquet"), row_group_size=rows)
+        found["10 million rows without a text"] = peak(program, at("t.parquet"), at("out.parquet"))
     for name, mb in found.items(): print(f"{name}: {mb} MB")
     sys.exit(max(found.values()) > limit)
 
