@@ -6,7 +6,10 @@
 #include "finish.h"
 #include "tile.h"
 
-enum { GROUP = 4 }; /* bytes of one column that lie side by side: one lane */
+enum {
+    GROUP = 4,                  /* bytes of one column that lie side by side: one lane */
+    WIDE = DOT_PANELS > 1,      /* tiles so fast that they ask for X and Y ahead; others only lose by it */
+};
 
 /* A tile of sums, and what it is made of. One of them is kept and changed from tile to tile, as
  * TileProduct is (tile.h). */
@@ -65,7 +68,7 @@ INLINE void dot_body(int rows, int panels, DotTile *t)
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) sum[r][p] = acc_zero();
-    if (t->ends) dot_ask(rows, panels, t);
+    if (WIDE && t->ends) dot_ask(rows, panels, t);
     for (int64_t tap = 0; tap < t->taps; tap++) {
         const uint8_t *x[DOT_ROWS];
 #pragma GCC unroll 32
@@ -74,7 +77,7 @@ INLINE void dot_body(int rows, int panels, DotTile *t)
         int64_t k = 0;
         for (int64_t left = t->groups; left > 0; left -= STRIDE) {
             ahead_ask(&t->ahead, panels, false);
-            if (t->next && !(k & 32))
+            if (WIDE && t->next && !(k & 32))
 #pragma GCC unroll 32
                 for (int r = 0; r < rows; r++) __builtin_prefetch(x[r] + k + t->next);
             for (int64_t n = MIN(STRIDE, left); n > 0; n--, k += GROUP, w += GROUP * PANEL) {
