@@ -198,11 +198,13 @@ static void gemm_case(const GemmTest *t, int64_t M, int64_t N, int64_t K, Act ac
     bool low = t->precision != BF16 || (low_is_same(t->gemm, &p, got) && scattered_is_same(t->gemm, &p, got));
     float *over = p.residual ? in_place(t->gemm, &p) : NULL;
     float tolerance = sum_tolerance(t, &p);
-    bool ok = tolerance ? near_all(got, want, (int64_t)(p.y_bytes / sizeof(float)), tolerance)
-                        : same(got, want, p.y_bytes);
-    ok = ok && same(got, cut, p.y_bytes) && (!over || same(got, over, p.y_bytes));
-    ok = ok && low && walls_stand(got, p.y_bytes) && walls_stand(cut, p.y_bytes);
-    if (!CHECK(ok)) printf("  M %d N %d K %d act %d\n", (int)M, (int)N, (int)K, (int)act);
+    bool sums = tolerance ? near_all(got, want, (int64_t)(p.y_bytes / sizeof(float)), tolerance)
+                          : same(got, want, p.y_bytes);
+    bool apart = same(got, cut, p.y_bytes), onto = !over || same(got, over, p.y_bytes);
+    bool walls = walls_stand(got, p.y_bytes) && walls_stand(cut, p.y_bytes);
+    if (!CHECK(sums && apart && onto && low && walls))
+        printf("  M %d N %d K %d act %d: sums %d, in pieces %d, in place %d, bf16 %d, walls %d; within %g wanted\n",
+               (int)M, (int)N, (int)K, (int)act, sums, apart, onto, low, walls, (double)tolerance);
     unwall(want), unwall(got), unwall(cut);
     if (over) unwall(over);
     product_free(&p);

@@ -92,12 +92,19 @@ typedef struct Late {
     PairFn *pair;               /* for two whole panels, or NULL */
     Tile t;                     /* what is left of it */
 } Late;
+/* A row of bf16 whose last panel is the first of two is filled up behind it, which pairs do not do. */
+static bool pair_fits(const Linear *l, const Tile *t)
+{
+    const bool fills = l->yb && t->n / PANEL % 2 && t->n + 2 * PANEL >= l->N;
+    return t->panels == 2 && t->n + 2 * PANEL <= l->N && !fills;
+}
+
 static void late_finish(Late *late, int64_t rows)
 {
     Tile t = late->t;
     t.rows = (int)MIN(rows, t.rows);
     if (!t.rows) return;
-    if (late->pair && t.panels == 2 && t.n + 2 * PANEL <= late->l->N) late->pair(late->l, &t);
+    if (late->pair && pair_fits(late->l, &t)) late->pair(late->l, &t);
     else finish_tile(late->l, &t);
     late->t.sum = (const char *)t.sum + t.rows * t.panels * STEP;
     late->t.m += t.rows;
