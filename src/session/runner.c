@@ -447,6 +447,7 @@ static void replica_close(Replica *me)
     arena_free(&me->scratch);
 }
 
+/* Returns a list of the jobs that have rows left. */
 static Work *run_and_settle(Replica *me)
 {
     if (me->load.n) time_load(me);
@@ -495,6 +496,12 @@ static void run_gang(Session *s, Taken *taken)
     queue_give_back(&s->queue, taken->gang);
 }
 
+static void run_own(Replica *me)
+{
+    Work *left = run_and_settle(me);
+    if (left) queue_pass_runs(&me->s->queue, left);
+}
+
 void runner_borrowed(Session *s)
 {
     Taken taken;
@@ -502,7 +509,7 @@ void runner_borrowed(Session *s)
     drop(s, taken.dropped);
     if (taken.gang >= 0) return run_gang(s, &taken);
     if (side_by_side(s)) return;
-    queue_pass_runs(&s->queue, run_and_settle(s->replica));
+    run_own(s->replica);
     queue_give_back(&s->queue, -1); /* and the runner is called for what is left */
 }
 
@@ -514,7 +521,7 @@ static void take_turn(Replica *me, Taken *taken, Worker *worker)
     if (taken->admit) admit_list(s, taken->admit, worker);
     if (taken->help) pool_help(s->gang[taken->gang]->pool, taken->help, taken->call);
     else if (taken->gang >= 0) run_gang(s, taken);
-    else queue_pass_runs(&s->queue, run_and_settle(me));
+    else run_own(me);
 }
 
 void runner_thread(Worker *worker)
