@@ -239,6 +239,25 @@ struct ArrowArray {
  * (docs/scale.md), without `error`; of token classification the entities where they were asked for ("aggregation"), else
  * the tokens. Both structs are yours to release, and outlive the reply. EF_UNSUPPORTED: of ef_run. */
 bool ef_reply_arrow(const ef_reply *, struct ArrowSchema *, struct ArrowArray *, ef_error *);
+/* Arrow's C Stream Interface, likewise. */
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+/* Batches through a model, each when `out` is asked for it, on the thread that asks: the kept columns as they came, not
+ * copied, then what `map` writes for the task, then `error`, which says why a row has no result (null, empty, too long).
+ * options: NULL, or {"column": "text", "keep": ["id"], "results": "tokens"} and the task's options as in ef_predict; offsets
+ * count characters unless "offsets" says otherwise. The column is utf8, large_utf8 or utf8_view, or binary.
+ * true: `in` was moved into `out`, which must be released before the model is closed; false: `in` is as it was. What is
+ * wrong with `in` itself is told by get_schema and get_next of `out`: EINVAL, ENOSYS, or the code of `in`; from then on
+ * every get_next says so. */
+bool ef_map_arrow(ef_model *, struct ArrowArrayStream *in, const char *options, struct ArrowArrayStream *out, ef_error *);
 
 /* Tensors in, tensors out, by name: the graph alone, without tokenizer and task. */
 typedef enum {

@@ -35,7 +35,7 @@ static void reply_body(void *call)
         rows[i] = table.shape ? table.shape(&arena, &c->results->list.items[i]) : c->results->list.items[i];
     if (c->ok) {
         const Columns columns = columns_of(&arena, table.rows, rows, n);
-        c->ok = arrow_export(table.rows, &columns, n, c->schema, c->array, &c->err);
+        c->ok = arrow_export(table.rows, &columns, c->schema, c->array, &c->err);
     }
     arena_free(&arena);
 }

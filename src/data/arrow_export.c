@@ -7,21 +7,22 @@
 #include "arrow_build.h"
 #include "arrow_kinds.h"
 
-typedef struct ArrowShared {
+struct ArrowExport {
     Arena arena;             /* this, too */
+    ArrowField all;          /* the struct around the columns */
     ArrowBuild *build;       /* NULL: of a schema */
-    atomic_int holders;
-} ArrowShared;
+    atomic_int holders;      /* structs that are not released; 0: it is still being filled */
+};
 
-static ArrowShared *shared_new(void)
+static ArrowExport *shared_new(void)
 {
     Arena arena = { 0 };
-    ArrowShared *s = NEW(&arena, ArrowShared);
+    ArrowExport *s = NEW(&arena, ArrowExport);
     s->arena = arena;
     return s;
 }
 
-static void shared_drop(ArrowShared *s)
+static void shared_drop(ArrowExport *s)
 {
     if (atomic_fetch_sub(&s->holders, 1) != 1) return;
     arrow_build_free(s->build);
@@ -48,12 +49,12 @@ static void schema_release(struct ArrowSchema *s)
 {
     for (int64_t i = 0; i < s->n_children; i++)
         if (s->children[i]->release) s->children[i]->release(s->children[i]);
-    ArrowShared *shared = s->private_data;
+    ArrowExport *shared = s->private_data;
     s->release = NULL;
     shared_drop(shared);
 }
 
-static void schema_fill(ArrowShared *shared, const ArrowField *f, struct ArrowSchema *out)
+static void schema_fill(ArrowExport *shared, const ArrowField *f, struct ArrowSchema *out)
 {
     enum { NULLABLE = 2 };
     Arena *arena = &shared->arena;
@@ -71,7 +72,7 @@ static void array_release(struct ArrowArray *a)
 {
     for (int64_t i = 0; i < a->n_children; i++)
         if (a->children[i]->release) a->children[i]->release(a->children[i]);
-    ArrowShared *shared = a->private_data;
+    ArrowExport *shared = a->private_data;
     a->release = NULL;
     shared_drop(shared);
 }
@@ -89,7 +90,7 @@ static void array_buffers(const ArrowColumn *c, struct ArrowArray *out)
     out->n_buffers = n;
 }
 
-static void array_fill(ArrowShared *shared, const ArrowColumn *c, struct ArrowArray *out)
+static void array_fill(ArrowExport *shared, const ArrowColumn *c, struct ArrowArray *out)
 {
     enum { MOST = 3 };
     Arena *arena = &shared->arena;
@@ -103,22 +104,48 @@ static void array_fill(ArrowShared *shared, const ArrowColumn *c, struct ArrowAr
         array_fill(shared, &c->child[i], out->children[i] = NEW(arena, struct ArrowArray));
 }
 
-bool arrow_export(const Field *rows, const Columns *columns, size_t n, struct ArrowSchema *schema,
-                  struct ArrowArray *array, Err *err)
+ArrowExport *arrow_export_new(const Field *rows)
 {
-    ArrowShared *types = shared_new(), *values = shared_new();
-    const int count = (int)columns->n;
-    ArrowField all = { .kind = ARROW_STRUCT, .children = count };
-    all.child = ARRAY(&values->arena, ArrowField, count);
-    arrow_fields_of(&values->arena, rows, (ArrowVectors){ 0 }, all.child);
-    values->build = arrow_build_new(&values->arena, all.child, count);
-    if (!arrow_build_add(values->build, columns, err)) {
-        types->holders = values->holders = 1;
-        return shared_drop(types), shared_drop(values), false;
-    }
-    ArrowColumn whole = { .field = &all, .length = (int64_t)n, .child = ARRAY(&values->arena, ArrowColumn, count) };
-    arrow_build_columns(values->build, &values->arena, whole.child);
-    schema_fill(types, &all, schema);
-    array_fill(values, &whole, array);
+    ArrowExport *e = shared_new();
+    int n = 0;
+    while (rows[n].name) n++;
+    e->all = (ArrowField){ .kind = ARROW_STRUCT, .children = n, .child = ARRAY(&e->arena, ArrowField, n) };
+    arrow_fields_of(&e->arena, rows, (ArrowVectors){ 0 }, e->all.child);
+    e->build = arrow_build_new(&e->arena, e->all.child, n);
+    return e;
+}
+
+bool arrow_export_add(ArrowExport *e, const Columns *columns, Err *err)
+{
+    return arrow_build_add(e->build, columns, err);
+}
+
+void arrow_export_schema(const ArrowExport *e, struct ArrowSchema *out)
+{
+    schema_fill(shared_new(), &e->all, out);
+}
+
+void arrow_export_array(ArrowExport *e, struct ArrowArray *out)
+{
+    ArrowColumn whole = { .field = &e->all, .length = arrow_build_rows(e->build) };
+    whole.child = ARRAY(&e->arena, ArrowColumn, e->all.children);
+    arrow_build_columns(e->build, &e->arena, whole.child);
+    array_fill(e, &whole, out);
+}
+
+void arrow_export_drop(ArrowExport *e)
+{
+    if (!e) return;
+    e->holders = 1;
+    shared_drop(e);
+}
+
+bool arrow_export(const Field *rows, const Columns *columns, struct ArrowSchema *schema, struct ArrowArray *array,
+                  Err *err)
+{
+    ArrowExport *e = arrow_export_new(rows);
+    if (!arrow_export_add(e, columns, err)) return arrow_export_drop(e), false;
+    arrow_export_schema(e, schema);
+    arrow_export_array(e, array);
     return true;
 }

@@ -6,6 +6,14 @@
 #include "data/columns.h"
 
 /* The columns, which are those of `rows`, as one struct array. Everything is copied. */
-bool arrow_export(const Field *rows, const Columns *, size_t n, struct ArrowSchema *, struct ArrowArray *, Err *);
+bool arrow_export(const Field *rows, const Columns *, struct ArrowSchema *, struct ArrowArray *, Err *);
+
+/* The same, chunk after chunk. */
+typedef struct ArrowExport ArrowExport;
+ArrowExport *arrow_export_new(const Field *rows);
+bool arrow_export_add(ArrowExport *, const Columns *, Err *);        /* as arrow_build_add */
+void arrow_export_schema(const ArrowExport *, struct ArrowSchema *); /* outlives it */
+void arrow_export_array(ArrowExport *, struct ArrowArray *);         /* takes it over */
+void arrow_export_drop(ArrowExport *);                               /* or that; NULL is fine */
 
 #endif
