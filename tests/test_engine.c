@@ -145,6 +145,35 @@ static void in_a_crowd(Runner *runner, const Batch *b, const float *const *want,
         for (int r = 0; r < crowd.B; r++) CHECK(same_bits(&out[r], want[r % b->B]));
 }
 
+/* The longest row with others, more or fewer of them each time, so that plans are used again: the same bits. */
+static void in_other_company(Runner *runner, const Batch *b, const float *const *want)
+{
+    enum { TURNS = 12 };
+    Arena arena = { 0 };
+    int longest = 0;
+    for (int r = 0; r < b->B; r++)
+        if (b->start[r + 1] - b->start[r] > b->start[longest + 1] - b->start[longest]) longest = r;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int n = 1 + turn * 5 % (2 * b->B);
+        int32_t *start = ARRAY(&arena, int32_t, n + 1), *ids = ARRAY(&arena, int32_t, n * b->start[b->B]),
+                *types = ARRAY(&arena, int32_t, n * b->start[b->B]);
+        int *row = ARRAY(&arena, int, n);
+        RowOutput *out = ARRAY(&arena, RowOutput, n);
+        Err err = { 0 };
+        for (int i = 0; i < n; i++) {
+            row[i] = i == turn % n ? longest : (turn * 7 + i * 3) % b->B;
+            const int32_t from = b->start[row[i]], length = b->start[row[i] + 1] - from;
+            memcpy(ids + start[i], b->ids + from, sizeof *ids * (size_t)length);
+            memcpy(types + start[i], b->type_ids + from, sizeof *types * (size_t)length);
+            start[i + 1] = start[i] + length;
+        }
+        if (!CHECK(runner_run(runner, &(Batch){ n, start, ids, types }, out, &err))) printf("  %s\n", err.message);
+        else
+            for (int i = 0; i < n; i++) CHECK(same_bits(&out[i], want[row[i]]));
+    }
+    arena_free(&arena);
+}
+
 /* Row r alone, and the whole batch on three threads: the same bits. */
 static void same_in_company(Case *c, Batch batch)
 {
@@ -162,6 +191,7 @@ static void same_in_company(Case *c, Batch batch)
         Batch alone = { 1, start, batch.ids + batch.start[r], batch.type_ids + batch.start[r] };
         CHECK(runner_run(runner, &alone, &one, &err) && same_bits(&one, copy[r]));
     }
+    in_other_company(runner, &batch, copy);
     runner_free(runner);
     Pool *pool = pool_new(3);
     runner = runner_new(c->engine, pool);

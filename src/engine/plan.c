@@ -3,7 +3,8 @@
  * is known without running (position ids, their embeddings) is computed here, once. In a ragged
  * plan, token values have their leading dims [B, S] replaced by [1, T]. Lifetimes become
  * offsets: tensors in order of decreasing size, each at the lowest offset that is free during
- * its lifetime. */
+ * its lifetime. A ragged plan whose tensors grow with B or T alone is elastic: other batches with
+ * the same longest row reuse it, with other dims at the same offsets. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -25,6 +26,32 @@ static int add_slot(Planner *p, const Tensor *t, int first)
                     .last = first,
                     .as = -1 };
     return p->plan->n_slot++;
+}
+
+static int add_token_slot(Planner *p, const Tensor *t, int first)
+{
+    const int slot = add_slot(p, t, first);
+    p->plan->slot[slot].grows = GROWS_TOKENS;
+    return slot;
+}
+
+/* How the plain form of a value grows, by its symbolic dims. */
+static Grows plan_growth(const Planner *p, int v)
+{
+    const Tensor *named = &p->e->symbols.t[v];
+    if (!p->e->symbols.known || named->rank != p->at.t[v].rank) return GROWS_OTHERWISE;
+    for (int d = 0; d < named->rank; d++)
+        if (named->dim[d] < 0 && named->dim[d] != DIM_SEQUENCE && (d || named->dim[d] != DIM_BATCH))
+            return GROWS_OTHERWISE;
+    return named->rank && named->dim[0] == DIM_BATCH ? GROWS_ROWS : GROWS_NOT;
+}
+
+static int add_plain_slot(Planner *p, int v, const Tensor *t, int first)
+{
+    const int slot = add_slot(p, t, first);
+    p->plan->slot[slot].grows = plan_growth(p, v);
+    p->plan->slot[slot].shaped = t->data && !p->g->value[v].constant;
+    return slot;
 }
 
 static Tensor as_tokens(const Planner *p, Tensor t)
@@ -52,22 +79,28 @@ static int read_slot(Planner *p, int slot)
     return slot;
 }
 
-/* From slot `from` to a new one by copying rows. */
-static int plan_copy_slot(Planner *p, PlanStepKind kind, int from, const Tensor *to)
+/* A step that copies rows from slot `from`. */
+static PlanStep *plan_copy_step(Planner *p, PlanStepKind kind, int from)
 {
     read_slot(p, from);
     PlanStep *step = add_step(p, kind, NULL, 1, 1);
     step->in[0] = &p->plan->slot[from].t;
-    return step->slot[0] = add_slot(p, to, p->plan->n_step - 1);
+    return step;
+}
+
+static int plan_copy_tokens(Planner *p, PlanStepKind kind, int from, const Tensor *to)
+{
+    PlanStep *step = plan_copy_step(p, kind, from);
+    return step->slot[0] = add_token_slot(p, to, p->plan->n_step - 1);
 }
 
 /* A value that no step computes is already known: a constant, or a result of shapes alone. */
 static int plain_slot(Planner *p, int v)
 {
-    if (p->plain[v] < 0 && p->token[v] >= 0)
-        return p->plain[v] = plan_copy_slot(p, STEP_PAD, p->token[v], &p->at.t[v]);
-    if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
-    return p->plain[v];
+    if (p->plain[v] >= 0) return p->plain[v];
+    if (p->token[v] < 0) return p->plain[v] = add_plain_slot(p, v, &p->at.t[v], -1);
+    PlanStep *step = plan_copy_step(p, STEP_PAD, p->token[v]);
+    return p->plain[v] = step->slot[0] = add_plain_slot(p, v, &p->at.t[v], p->plan->n_step - 1);
 }
 
 /* A value made from shapes ([1, S, ...], [S, ...] or equal rows) as one row per token. */
@@ -79,7 +112,7 @@ static int plan_spread_slot(Planner *p, int v)
     Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
     to.dim[0] = 1, to.dim[1] = p->plan->size.T;
     for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
-    return plan_copy_slot(p, STEP_SPREAD, plain_slot(p, v), &to);
+    return plan_copy_tokens(p, STEP_SPREAD, plain_slot(p, v), &to);
 }
 
 /* The token form of a value that was computed in another form: from the padded form, or from
@@ -90,7 +123,7 @@ static int token_slot(Planner *p, int v)
     Tensor t = as_tokens(p, p->at.t[v]);
     if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = plan_spread_slot(p, v);
     PlanStepKind kind = graph_leads(&p->e->symbols.t[v]) ? STEP_UNPAD : STEP_REPEAT;
-    return p->token[v] = plan_copy_slot(p, kind, plain_slot(p, v), &t);
+    return p->token[v] = plan_copy_tokens(p, kind, plain_slot(p, v), &t);
 }
 
 static int slot_for(Planner *p, int v, Form form)
@@ -105,6 +138,13 @@ static bool all_known(const Planner *p, const GraphNode *n)
         if (t && t->type != T_NONE && !t->data && tensor_count(t) > 0) return false;
     }
     return true;
+}
+
+/* Of a value that a step or the caller makes. */
+static int plan_value_slot(Planner *p, int v, bool token, const Tensor *t, int first)
+{
+    if (token) return p->token[v] = add_token_slot(p, t, first);
+    return p->plain[v] = add_plain_slot(p, v, t, first);
 }
 
 static void plan_node(Planner *p, int i)
@@ -135,8 +175,7 @@ static void plan_node(Planner *p, int i)
         bool token = ragged && l->value[v] == FORM_TOKEN;
         Tensor t = token ? as_tokens(p, p->at.t[v]) : p->at.t[v];
         t.data = NULL;
-        step->slot[k] = add_slot(p, &t, p->plan->n_step - 1);
-        *(token ? &p->token[v] : &p->plain[v]) = step->slot[k];
+        step->slot[k] = plan_value_slot(p, v, token, &t, p->plan->n_step - 1);
     }
 }
 
@@ -148,8 +187,7 @@ static void plan_inputs(Planner *p)
         int v = g->input[i];
         bool token = p->plan->size.ragged && p->e->layout.value[v] == FORM_TOKEN;
         Tensor t = token ? as_tokens(p, p->at.t[v]) : p->at.t[v];
-        p->plan->input[i] = add_slot(p, &t, 0);
-        *(token ? &p->token[v] : &p->plain[v]) = p->plan->input[i];
+        p->plan->input[i] = plan_value_slot(p, v, token, &t, 0);
     }
 }
 
@@ -242,7 +280,9 @@ static void plan_views(Plan *plan)
         int from = plan_slot_of(plan, step->in[0]);
         if (plan->slot[from].as >= 0) from = plan->slot[from].as;
         PlanSlot *in = &plan->slot[from];
-        if ((in->first < 0 && !in->t.data) || in->bytes != out->bytes || out->first < 0) continue;
+        if ((in->first < 0 && !in->t.data) || in->bytes != out->bytes || in->grows != out->grows ||
+            out->first < 0)
+            continue;
         in->last = MAX(in->last, out->last);
         out->first = -1, out->as = from;
     }
@@ -272,7 +312,7 @@ static void plan_onto(Plan *plan)
         const int root = plan_root(plan, step->in[k]);
         PlanSlot *in = &plan->slot[root], *out = &plan->slot[step->slot[0]];
         if (in->first < 0 || in->last != i || out->first < 0 || in->bytes != out->bytes ||
-            root > step->slot[0] || !plan_reads_once(plan, step, root))
+            in->grows != out->grows || root > step->slot[0] || !plan_reads_once(plan, step, root))
             continue;
         in->last = out->last;
         out->first = -1, out->as = root;
@@ -322,6 +362,36 @@ static void plan_memory(Plan *plan)
         plan->block = MAX(plan->block, order[i]->offset + order[i]->bytes);
     }
     arena_free(&scratch);
+}
+
+/* ---- one plan for many batches ---- */
+static bool plan_reads_shapes(const Plan *plan, const PlanStep *step)
+{
+    bool reads = false;
+    for (int k = 0; k < step->n_in; k++)
+        reads |= step->in[k] && plan->slot[plan_slot_of(plan, step->in[k])].shaped;
+    return reads && step->kind != STEP_SPREAD; /* whose rows are the same in any batch: layout.c */
+}
+
+static bool plan_is_elastic(const Plan *plan)
+{
+    bool elastic = plan->size.ragged;
+    for (int i = 0; elastic && i < plan->n_slot; i++)
+        elastic = plan->slot[i].t.data || plan->slot[i].grows != GROWS_OTHERWISE;
+    for (int i = 0; elastic && i < plan->n_step; i++) elastic = !plan_reads_shapes(plan, &plan->step[i]);
+    for (int k = 0; elastic && k < plan->n_output; k++) elastic = !plan->slot[plan->output[k]].shaped;
+    return elastic;
+}
+
+void plan_fit(Plan *plan, int64_t B, int64_t T)
+{
+    assert(plan->elastic && B <= plan->room_B && T <= plan->room_T);
+    plan->size.B = B, plan->size.T = T;
+    for (int i = 0; i < plan->n_slot; i++) {
+        PlanSlot *slot = &plan->slot[i];
+        if (slot->grows == GROWS_TOKENS) slot->t.dim[1] = T;
+        if (slot->grows == GROWS_ROWS && !slot->shaped) slot->t.dim[0] = B;
+    }
 }
 
 /* Node i reads v token by token although v has no token axis: v must have one row per token of
@@ -417,6 +487,8 @@ static bool plan_make_all(Planner *p, Err *err)
     plan_onto(plan);
     plan_memory(plan);
     plan->far = weights_are_far(plan);
+    plan->room_B = plan->size.B, plan->room_T = plan->size.T;
+    plan->elastic = plan_is_elastic(plan);
     return true;
 }
 

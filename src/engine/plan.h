@@ -4,8 +4,11 @@
 #define ENGINE_PLAN_H
 #include "engine/engine.h"
 
+typedef enum { GROWS_NOT, GROWS_ROWS, GROWS_TOKENS, GROWS_OTHERWISE } Grows;
 typedef struct PlanSlot { /* a tensor of a plan */
     Tensor t;         /* data: fixed when known; else block + offset, set when a run begins */
+    Grows grows;      /* with the batch: dim 0 is B, or dim 1 is T, or something else of it */
+    bool shaped;      /* known, but made from shapes: of B it may say anything */
     size_t bytes, offset;
     int first, last; /* steps between which it lives; first -1: not in the block */
     int as;          /* an earlier slot whose memory it has; -1: none */
@@ -33,7 +36,9 @@ typedef struct Size { /* what a plan is made for */
 
 typedef struct Plan {
     Arena arena;
-    Size size;
+    Size size;          /* of the run */
+    int64_t room_B, room_T; /* there is memory for; */
+    bool elastic;       /* and any B and T up to these have the same steps (plan_fit) */
     PlanSlot *slot;
     PlanStep *step;
     int n_slot, n_step;
@@ -66,6 +71,9 @@ struct Engine {
     int64_t fixed_B, fixed_S; /* 0: any */
     int64_t *plain_up_to; /* the longest row whose mask was probed, by any runner; atomic */
 };
+
+/* From an elastic plan to one for so many rows and tokens, as many as it has room for at most. */
+void plan_fit(Plan *, int64_t B, int64_t T);
 
 /* The most multiply-adds that a run may cost: a large encoder takes 2^28 of them a token. */
 static inline double work_for(int64_t tokens)

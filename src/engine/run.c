@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c - batches through an engine. Rows are grouped so that none can influence another: all at
  * once under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes
- * get their rows padded to S and chunked to B. Plans are cached by exact size, 64 of them:
- * batches of mixed lengths nearly always make a new one, which takes 30 us for six layers
- * (bench/NOTES.md). The activation block is shared. A large ragged batch is cut into parts that
+ * get their rows padded to S and chunked to B. Plans are cached, 64 of them: one takes 30 us for six
+ * layers (bench/NOTES.md). An elastic one serves every batch with the same longest row that it has
+ * room for, others their own size alone. The activation block is shared. A large ragged batch is cut into parts that
  * workers take through the whole model, each by itself: nobody waits at the end of a step, and
  * what a part computes stays in its worker's caches. */
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 enum {
     CACHED_PLANS = 64,
+    ROOMY_TOKENS = 1024, /* batches up to this get plans with room for a quarter more */
     KEPT_SCRATCH = 64 << 20,
     PART_TOKENS = 256,  /* about: enough rows for a product, few enough for the second cache */
     LEAST_TOKENS = 128, /* per worker; with fewer, all workers share each step */
@@ -26,6 +27,7 @@ struct Runner {
     Pool *pool;
     Plan plan[CACHED_PLANS]; /* used 0: free */
     uint64_t clock;
+    bool exact; /* plans of this graph were found not to be elastic */
     Arena block_arena;
     char *block; /* activations of the plan being run */
     size_t block_size;
@@ -77,18 +79,47 @@ static bool same_size(const Graph *g, const Size *a, const Size *b)
            own_order(g, a->own, b->own) == 0;
 }
 
+/* Not a plan with more than twice the room: its tensors would lie too far apart. */
+static bool plan_has_room(const Plan *p, const Size *size)
+{
+    return size->ragged && size->S == p->size.S && size->B <= p->room_B && size->T <= p->room_T &&
+           p->room_T <= 2 * size->T;
+}
+
+static bool plan_serves(const Runner *r, const Plan *p, const Size *size)
+{
+    if (!p->used) return false;
+    return p->elastic ? plan_has_room(p, size) : same_size(r->e->graph, &p->size, size);
+}
+
+/* With room for other batches where the graph allows it. */
+static bool plan_make_roomy(Runner *r, Size size, Plan *p, Err *err)
+{
+    if (!size.ragged || r->exact || size.T > ROOMY_TOKENS) return plan_make(r->e, size, p, err);
+    Size roomy = size;
+    Err ignored;
+    roomy.B += (size.B + 3) / 4, roomy.T += (size.T + 3) / 4;
+    if (plan_make(r->e, roomy, p, &ignored) && p->elastic) return true;
+    r->exact = true;
+    return plan_make(r->e, size, p, err);
+}
+
 static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
 {
-    Plan *oldest = &r->plan[0];
-    for (int i = 0; i < CACHED_PLANS; i++) {
+    Plan *found = NULL, *oldest = &r->plan[0];
+    for (int i = 0; !found && i < CACHED_PLANS; i++) {
         Plan *p = &r->plan[i];
-        if (p->used && same_size(r->e->graph, &p->size, &size)) return p->used = ++r->clock, *out = p, true;
+        if (plan_serves(r, p, &size)) found = p;
         if (p->used < oldest->used) oldest = p;
     }
-    oldest->used = 0;
-    if (!plan_make(r->e, size, oldest, err)) return false;
-    oldest->used = ++r->clock;
-    *out = oldest;
+    if (!found) {
+        oldest->used = 0;
+        if (!plan_make_roomy(r, size, oldest, err)) return false;
+        found = oldest;
+    }
+    if (found->elastic) plan_fit(found, size.B, size.T);
+    found->used = ++r->clock;
+    *out = found;
     return true;
 }
 
