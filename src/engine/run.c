@@ -1,152 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c - batches through an engine. Rows are grouped so that none can influence another: all at
  * once under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes
- * get their rows padded to S and chunked to B. Plans are cached, 64 of them: one takes 30 us for six
- * layers (bench/NOTES.md). An elastic one serves every batch with the same longest row that it has
- * room for, others their own size alone. The activation block is shared. A large ragged batch is cut into parts that
+ * get their rows padded to S and chunked to B. A large ragged batch is cut into parts that
  * workers take through the whole model, each by itself: nobody waits at the end of a step, and
  * what a part computes stays in its worker's caches. */
 #include <stdlib.h>
 
-#include "plan.h"
+#include "runner.h"
 
 enum {
-    CACHED_PLANS = 64,
-    ROOMY_TOKENS = 1024, /* batches up to this get plans with room for a quarter more */
-    KEPT_SCRATCH = 64 << 20,
     PART_TOKENS = 256,  /* about: enough rows for a product, few enough for the second cache */
     LEAST_TOKENS = 128, /* per worker; with fewer, all workers share each step */
     SHARE = 2           /* a worker takes 1 / SHARE of its equal share of the remaining tokens */
 };
-
-typedef enum { APART_UNTRIED, APART_YES, APART_NO } Apart;
-
-struct Runner {
-    Arena own; /* the runner itself */
-    const Engine *e;
-    Pool *pool;
-    Plan plan[CACHED_PLANS]; /* used 0: free */
-    uint64_t clock;
-    bool exact; /* plans of this graph were found not to be elastic */
-    Arena block_arena;
-    char *block; /* activations of the plan being run */
-    size_t block_size;
-    Arena scratch;       /* of one step */
-    Arena result;        /* outputs of a batch that took several runs */
-    Arena dynamic;       /* values of a graph whose shapes depend on data */
-    int64_t masked_from; /* rows so long were found to need the mask itself */
-    int64_t rows_up_to;  /* probed length of integers made along rows */
-    int64_t spread_up_to; /* and of values made from positions */
-    Apart apart;         /* whether rows of one length may run together */
-    struct StepTimes {   /* (runner_profile) of the plan that ran last; */
-        bool wanted;
-        const Plan *plan;
-        double *seconds; /*   [plan's steps]: the shortest so far */
-        Arena arena;
-    } times;
-    Runner **part;       /* [pool_most], or NULL: none yet; each without a pool */
-};
-
-Runner *runner_new(const Engine *e, Pool *pool)
-{
-    Arena own = { 0 };
-    Runner *r = NEW(&own, Runner);
-    *r = (Runner){ .own = own, .e = e, .pool = pool };
-    r->masked_from = INT64_MAX;
-    r->rows_up_to = e->layout.up_to;
-    return r;
-}
-
-void runner_free(Runner *r)
-{
-    if (!r) return;
-    for (int i = 0; r->part && i < pool_most(r->pool); i++) runner_free(r->part[i]);
-    for (int i = 0; i < CACHED_PLANS; i++)
-        arena_free(&r->plan[i].arena);
-    arena_free(&r->block_arena);
-    arena_free(&r->scratch);
-    arena_free(&r->result);
-    arena_free(&r->dynamic);
-    arena_free(&r->times.arena);
-    Arena own = r->own;
-    arena_free(&own);
-}
-
-/* ---- plans ---- */
-static bool same_size(const Graph *g, const Size *a, const Size *b)
-{
-    return a->B == b->B && a->S == b->S && a->T == b->T && a->ragged == b->ragged &&
-           own_order(g, a->own, b->own) == 0;
-}
-
-/* Not a plan with more than twice the room: its tensors would lie too far apart. */
-static bool plan_has_room(const Plan *p, const Size *size)
-{
-    return size->ragged && size->S == p->size.S && size->B <= p->room_B && size->T <= p->room_T &&
-           p->room_T <= 2 * size->T;
-}
-
-static bool plan_serves(const Runner *r, const Plan *p, const Size *size)
-{
-    if (!p->used) return false;
-    return p->elastic ? plan_has_room(p, size) : same_size(r->e->graph, &p->size, size);
-}
-
-/* With room for other batches where the graph allows it. */
-static bool plan_make_roomy(Runner *r, Size size, Plan *p, Err *err)
-{
-    if (!size.ragged || r->exact || size.T > ROOMY_TOKENS) return plan_make(r->e, size, p, err);
-    Size roomy = size;
-    Err ignored;
-    roomy.B += (size.B + 3) / 4, roomy.T += (size.T + 3) / 4;
-    if (plan_make(r->e, roomy, p, &ignored) && p->elastic) return true;
-    r->exact = true;
-    return plan_make(r->e, size, p, err);
-}
-
-static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
-{
-    Plan *found = NULL, *oldest = &r->plan[0];
-    for (int i = 0; !found && i < CACHED_PLANS; i++) {
-        Plan *p = &r->plan[i];
-        if (plan_serves(r, p, &size)) found = p;
-        if (p->used < oldest->used) oldest = p;
-    }
-    if (!found) {
-        oldest->used = 0;
-        if (!plan_make_roomy(r, size, oldest, err)) return false;
-        found = oldest;
-    }
-    if (found->elastic) plan_fit(found, size.B, size.T);
-    found->used = ++r->clock;
-    *out = found;
-    return true;
-}
-
-static bool block_for(Runner *r, const Plan *plan, Err *err)
-{
-    if (plan->block <= r->block_size) return true;
-    arena_reset(&r->block_arena, 0);
-    r->block_size = 0;
-    r->block = arena_try(&r->block_arena, plan->block, 1, MOST_BYTES, err);
-    if (!r->block) return false;
-    r->block_size = plan->block;
-    return true;
-}
-
-static void bind_block(const Runner *r, Plan *plan)
-{
-    for (int i = 0; i < plan->n_slot; i++) {
-        PlanSlot *s = &plan->slot[i];
-        if (s->first >= 0) s->t.data = r->block + s->offset;
-        if (s->as >= 0) s->t.data = plan->slot[s->as].t.data;
-    }
-    for (int i = 0; i < plan->n_step; i++)
-        for (int k = 0; k < plan->step[i].n_out; k++) {
-            int slot = plan->step[i].slot[k];
-            plan->step[i].out[k] = slot >= 0 ? plan->slot[slot].t : (Tensor){ 0 };
-        }
-}
 
 /* ---- inputs ---- */
 static int64_t token_value(const Batch *b, Role role, int64_t at, int64_t position)
@@ -195,137 +61,6 @@ static void fill_input(const Graph *g, int input, const EngineRows *rows, bool r
     }
     for (int64_t total = tensor_count(t); at < total;)
         tensor_put_int(t, at++, filling); /* rows that fill up B */
-}
-
-/* ---- steps ---- */
-static void spread_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    size_t row = tensor_bytes(to) / (size_t)MAX(ragged->T, (int64_t)1);
-    char *out = to->data;
-    for (int r = 0; r < ragged->B; r++) {
-        size_t n = (size_t)(ragged->start[r + 1] - ragged->start[r]) * row;
-        memcpy(out, from->data, n);
-        out += n;
-    }
-}
-
-/* Rows of bytes between [1, T, ...] and [B, S, ...]; what fills up is zero. */
-static void pad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    size_t token = tensor_bytes(to) / (size_t)MAX(ragged->B * ragged->S, (int64_t)1);
-    memset(to->data, 0, tensor_bytes(to));
-    for (int r = 0; r < ragged->B; r++)
-        memcpy((char *)to->data + (size_t)(r * ragged->S) * token,
-               (const char *)from->data + (size_t)ragged->start[r] * token,
-               (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
-}
-
-static void unpad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    size_t token = tensor_bytes(from) / (size_t)MAX(ragged->B * ragged->S, (int64_t)1);
-    for (int r = 0; r < ragged->B; r++)
-        memcpy((char *)to->data + (size_t)ragged->start[r] * token,
-               (const char *)from->data + (size_t)(r * ragged->S) * token,
-               (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
-}
-
-/* Copies the one vector of a row to each of its tokens. */
-static void repeat_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    size_t one = tensor_bytes(from) / (size_t)MAX(ragged->B, 1);
-    for (int r = 0; r < ragged->B; r++)
-        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
-            memcpy((char *)to->data + (size_t)t * one, (const char *)from->data + (size_t)r * one,
-                   one);
-}
-
-static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    size_t row = tensor_bytes(to) / (size_t)ragged->B;
-    for (int r = 0; r < ragged->B; r++)
-        memcpy((char *)to->data + (size_t)r * row,
-               (const char *)from->data + (size_t)ragged->start[r] * row, row);
-}
-
-static void sum_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    const int64_t width = tensor_count(to) / MAX(ragged->B, 1);
-    const float *x = from->data;
-    float *sum = memset(to->data, 0, tensor_bytes(to));
-    for (int r = 0; r < ragged->B; r++, sum += width)
-        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
-            for (int64_t c = 0; c < width; c++) sum[c] += x[t * width + c];
-}
-
-static void max_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
-{
-    const int64_t width = tensor_count(to) / MAX(ragged->B, 1);
-    const float *x = from->data;
-    float *most = to->data;
-    first_rows(from, to, ragged);
-    for (int r = 0; r < ragged->B; r++, most += width)
-        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
-            for (int64_t c = 0; c < width; c++) most[c] = MAX(most[c], x[t * width + c]);
-}
-
-/* The token that an index [B, 1, C] names; one outside of its row has a meaning in the padded form only. */
-static bool named_rows(const Tensor *const *in, Tensor *to, const Ragged *ragged, Err *err)
-{
-    const int64_t width = tensor_count(to) / MAX(ragged->B, 1), *index = in[1]->data;
-    const float *x = in[0]->data;
-    float *out = to->data;
-    for (int r = 0; r < ragged->B; r++)
-        for (int64_t c = 0; c < width; c++, index++) {
-            if (*index < 0 || *index >= ragged->start[r + 1] - ragged->start[r])
-                return fail(err, EF_UNSUPPORTED, "token %lld of a row is taken, which is padding",
-                            (long long)*index);
-            *out++ = x[(ragged->start[r] + *index) * width + c];
-        }
-    return true;
-}
-
-/* The weight of the next product, to be prefetched. NULL with several workers: each reads only a
- * part of it. */
-static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const PlanStep *step)
-{
-    if (!plan->far || pool_threads(r->pool) > 1) return NULL;
-    while (++step < plan->step + plan->n_step)
-        if (step_multiplies(step)) return step->in[1];
-    return NULL;
-}
-
-static bool engine_run_step(Runner *r, const Plan *plan, const PlanStep *step, const Ragged *ragged,
-                            Err *err)
-{
-    static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
-        [STEP_SPREAD] = spread_rows,
-        [STEP_FIRST] = first_rows,
-        [STEP_PAD] = pad_rows,
-        [STEP_UNPAD] = unpad_rows,
-        [STEP_REPEAT] = repeat_rows,
-        [STEP_SUM] = sum_rows,
-        [STEP_MAX] = max_rows,
-    };
-    if (step->kind == STEP_NAMED) return named_rows(step->in, &step->out[0], ragged, err);
-    if (step->kind != STEP_OP) return copies[step->kind](step->in[0], &step->out[0], ragged), true;
-    const GraphNode *n = step->node;
-    OpCall call = { .node = n->node,
-                    .opset = n->opset,
-                    .n_in = step->n_in,
-                    .n_out = step->n_out,
-                    .in = step->in,
-                    .out = step->out,
-                    .k = kernels(),
-                    .pool = r->pool,
-                    .scratch = &r->scratch,
-                    .ragged = ragged,
-                    .far = plan->far,
-                    .ahead = weight_ahead(r, plan, step) };
-    if (step->low_in >= 0) call.low_in = plan->slot[step->low_in].t.data;
-    if (step->low_out >= 0) call.low_out = plan->slot[step->low_out].t.data;
-    bool ok = n->op->run(&call, err);
-    arena_reset(&r->scratch, KEPT_SCRATCH);
-    return ok;
 }
 
 /* ---- outputs ---- */
@@ -420,7 +155,7 @@ static bool run_timed_steps(Runner *r, const Plan *plan, const Ragged *ragged, E
     if (t->plan != plan) t->seconds = ARRAY(&t->arena, double, plan->n_step);
     for (int i = 0; i < plan->n_step; i++) {
         const double from = now_seconds();
-        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
+        if (!runner_step(r, plan, &plan->step[i], ragged, err)) return false;
         const double took = now_seconds() - from;
         if (t->plan != plan || took < t->seconds[i]) t->seconds[i] = took;
     }
@@ -432,7 +167,7 @@ static bool run_steps(Runner *r, const Plan *plan, const Ragged *ragged, Err *er
 {
     if (r->times.wanted) return run_timed_steps(r, plan, ragged, err);
     for (int i = 0; i < plan->n_step; i++)
-        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
+        if (!runner_step(r, plan, &plan->step[i], ragged, err)) return false;
     return true;
 }
 
@@ -440,8 +175,7 @@ static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged
                      RowOutput *out, Err *err)
 {
     const Graph *g = r->e->graph;
-    if (!block_for(r, plan, err)) return false;
-    bind_block(r, plan);
+    if (!runner_bind(r, plan, err)) return false;
     for (int i = 0; i < g->n_input; i++)
         fill_input(g, i, rows, plan->size.ragged, &plan->slot[plan->input[i]].t);
     if (!run_steps(r, plan, ragged, err)) return false;
@@ -462,7 +196,7 @@ static bool run_padded(Runner *r, const EngineRows *rows, int64_t B, int64_t S, 
 {
     Plan *plan;
     Size size = { .B = B, .S = S, .T = B * S, .own = row_own(r, rows, 0) };
-    if (!plan_for(r, size, &plan, err)) return false;
+    if (!runner_plan(r, size, &plan, err)) return false;
     if (plan->dynamic) return r->times.plan = plan, run_dynamic(r, plan, rows, out, err);
     return run_plan(r, plan, rows, NULL, out, err);
 }
@@ -473,7 +207,7 @@ static bool run_ragged(Runner *r, const EngineRows *rows, int64_t S, RowOutput *
     int64_t T = rows->batch->start[rows->n];
     Ragged ragged = { .B = rows->n, .T = T, .S = S, .start = rows->batch->start };
     Size size = { .B = rows->n, .S = S, .T = T, .ragged = true };
-    return plan_for(r, size, &plan, err) && run_plan(r, plan, rows, &ragged, out, err);
+    return runner_plan(r, size, &plan, err) && run_plan(r, plan, rows, &ragged, out, err);
 }
 
 /* ---- grouping ---- */
@@ -740,112 +474,6 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     sorting = (struct Sorting){ r->e, &rows };
     if (!r->e->fixed_S || r->e->own) qsort(order, (size_t)b->B, sizeof *order, by_shape);
     return run_groups(r, &rows, out, err) || within(err, "Model inference failed");
-}
-
-/* ---- whole tensors, as they are given ---- */
-static const Tensor *whole_given(const WholeRun *w, Str name)
-{
-    for (size_t i = 0; i < w->n_in; i++)
-        if (str_eq(w->in[i].name, name)) return &w->in[i].t;
-    return NULL;
-}
-
-/* A row's part of what rows bring; a number for all of them, as it is. */
-static const Tensor *whole_row(Arena *arena, const Graph *g, int v, const Tensor *given)
-{
-    const int axis = graph_batch_axis(g, v);
-    Tensor *row = NEW(arena, Tensor);
-    *row = (Tensor){ .type = given->type, .data = axis < 0 ? given->data : NULL };
-    for (int d = 0; d < given->rank; d++)
-        if (d != axis) row->dim[row->rank++] = given->dim[d];
-    return row;
-}
-
-/* Rows and tokens: what the first input that has them says. */
-static bool whole_size(Runner *r, const WholeRun *w, Size *size, Err *err)
-{
-    const Graph *g = r->e->graph;
-    const Tensor **own = ARRAY(&r->result, const Tensor *, g->n_input);
-    bool rows = false, tokens = false;
-    *size = (Size){ .B = 1, .own = r->e->own ? own : NULL };
-    for (int i = 0; i < g->n_input; i++) {
-        const int v = g->input[i], axis = graph_batch_axis(g, v);
-        const Role role = graph_role(g->value[v].name);
-        const Tensor *t = whole_given(w, g->value[v].name);
-        if (!t || (axis >= 0 && t->rank <= axis) || (role_of_token(role) && t->rank < 2))
-            return fail(err, EF_UNSUPPORTED, "input '%.*s' has no rows", STR_ARG(g->value[v].name));
-        if (role_of_row(role)) own[i] = whole_row(&r->result, g, v, t);
-        if (!rows && axis >= 0) size->B = t->dim[axis], rows = true;
-        if (!tokens && role_of_token(role)) size->S = t->dim[1], tokens = true;
-    }
-    size->T = size->B * size->S;
-    return true;
-}
-
-static bool whole_fill(const Graph *g, const WholeRun *w, int i, Tensor *t, Err *err)
-{
-    const Tensor *given = whole_given(w, g->value[g->input[i]].name);
-    if (given->rank != t->rank || memcmp(given->dim, t->dim, (size_t)t->rank * sizeof *t->dim) != 0) {
-        char found[128], wanted[128];
-        return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %s",
-                    STR_ARG(g->value[g->input[i]].name), tensor_show(given, found), tensor_show(t, wanted));
-    }
-    tensor_convert(given, 0, t, 0, tensor_count(t));
-    return true;
-}
-
-static Named whole_output(Arena *arena, const Graph *g, int v, const Tensor *t)
-{
-    Named out = { g->value[v].name, *t };
-    const size_t bytes = tensor_bytes(t);
-    out.t.data = arena_raw(arena, bytes + 1);
-    if (bytes) memcpy(out.t.data, t->data, bytes);
-    return out;
-}
-
-static bool whole_dynamic(Runner *r, const WholeRun *w, const Plan *plan, Named *out, Err *err)
-{
-    const Graph *g = r->e->graph;
-    arena_reset(&r->dynamic, KEPT_SCRATCH);
-    Inferred at = graph_inferred(g, &r->dynamic);
-    at.limit = INT64_MAX;
-    at.most_work = work_for(size_tokens(g, &plan->size));
-    at.pool = r->pool;
-    for (int i = 0; i < g->n_input; i++) {
-        Tensor *t = &at.t[g->input[i]];
-        if (!own_bind(r->e, &r->dynamic, &plan->size, i, t, err)) return false;
-        t->data = arena_try(&r->dynamic, tensor_bytes(t) + 1, 1, MOST_BYTES, err);
-        if (!t->data || !whole_fill(g, w, i, t, err)) return false;
-    }
-    at.most = graph_most_bytes(g, &at);
-    if (!graph_infer(g, &r->dynamic, &at, err)) return false;
-    for (int k = 0; k < r->e->n_output; k++)
-        out[k] = whole_output(w->arena, g, r->e->output[k], &at.t[r->e->output[k]]);
-    return true;
-}
-
-static bool whole_plan(Runner *r, const WholeRun *w, Plan *plan, Named *out, Err *err)
-{
-    const Graph *g = r->e->graph;
-    if (!block_for(r, plan, err)) return false;
-    bind_block(r, plan);
-    for (int i = 0; i < g->n_input; i++)
-        if (!whole_fill(g, w, i, &plan->slot[plan->input[i]].t, err)) return false;
-    for (int i = 0; i < plan->n_step; i++)
-        if (!engine_run_step(r, plan, &plan->step[i], NULL, err)) return false;
-    for (int k = 0; k < r->e->n_output; k++)
-        out[k] = whole_output(w->arena, g, r->e->output[k], &plan->slot[plan->output[k]].t);
-    return true;
-}
-
-bool runner_run_whole(Runner *r, const WholeRun *w, Named *out, Err *err)
-{
-    Plan *plan;
-    Size size;
-    arena_reset(&r->result, KEPT_SCRATCH);
-    bool ok = whole_size(r, w, &size, err) && plan_for(r, size, &plan, err) &&
-              (plan->dynamic ? whole_dynamic(r, w, plan, out, err) : whole_plan(r, w, plan, out, err));
-    return ok || within(err, "Model inference failed");
 }
 
 bool runner_profile(Runner *r, const Batch *b, Arena *arena, Profile *p, Err *err)
