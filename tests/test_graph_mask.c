@@ -135,6 +135,12 @@ static void test_mask(void)
     }
 }
 
+static int64_t mask_up_to(GraphCase *c, const Graph *g, int64_t known, int64_t S)
+{
+    Symbols s;
+    return CHECK(graph_symbols(g, &c->arena, &s, &c->err)) ? graph_mask_up_to(g, &s, known, S) : -1;
+}
+
 /* A window wider than what was probed is seen when a longer row comes. */
 static void test_wide_window(void)
 {
@@ -148,7 +154,7 @@ static void test_wide_window(void)
           pass_mask(g, &c.err));
     CHECK(g->mask.kind == MASK_PLAIN && g->mask.up_to < 600);
     int64_t known = g->mask.up_to;
-    CHECK(graph_mask_up_to(g, known, 550) == 550 && graph_mask_up_to(g, known, 700) < 700);
+    CHECK(mask_up_to(&c, g, known, 550) == 550 && mask_up_to(&c, g, known, 700) < 700);
     CHECK(graph_mask_proved(g) == g->mask.up_to);
     arena_free(&c.arena);
 }
@@ -179,8 +185,8 @@ static void test_proved_far(void)
         CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
               pass_mask(g, &c.err) && count_attention(g) == 1);
         int64_t known = g->mask.up_to;
-        CHECK(graph_mask_up_to(g, known, 640) == 640); /* not more than is asked for, the first time */
-        CHECK(graph_mask_up_to(g, 640, 641) == 1280 && graph_mask_up_to(g, 640, 600) == 640);
+        CHECK(mask_up_to(&c, g, known, 640) == 640); /* not more than is asked for, the first time */
+        CHECK(mask_up_to(&c, g, 640, 641) == 1280 && mask_up_to(&c, g, 640, 600) == 640);
         if (!CHECK(g->mask.up_to < 8192 && graph_mask_proved(g) == 8192))
             printf("  %s: up to %d\n", ways[i].what, (int)graph_mask_proved(g));
         arena_free(&c.arena);

@@ -365,12 +365,16 @@ static void plan_memory(Plan *plan)
 }
 
 /* ---- one plan for many batches ---- */
+/* A step that reads what was made from shapes. What meets tokens was found to be the same in any batch (layout.c), but not
+ * numbers that say a shape, nor what has rows of its own; of these, spreading reads the first alone. */
 static bool plan_reads_shapes(const Plan *plan, const PlanStep *step)
 {
-    bool reads = false;
-    for (int k = 0; k < step->n_in; k++)
-        reads |= step->in[k] && plan->slot[plan_slot_of(plan, step->in[k])].shaped;
-    return reads && step->kind != STEP_SPREAD; /* whose rows are the same in any batch: layout.c */
+    for (int k = 0; step->kind != STEP_SPREAD && k < step->n_in; k++) {
+        const PlanSlot *in = step->in[k] ? &plan->slot[plan_slot_of(plan, step->in[k])] : NULL;
+        const bool says_shape = step->node && op_needs_values(step->node->op, k);
+        if (in && in->shaped && (says_shape || in->grows != GROWS_NOT)) return true;
+    }
+    return false;
 }
 
 static bool plan_is_elastic(const Plan *plan)

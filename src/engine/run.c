@@ -339,7 +339,7 @@ static bool mask_holds(Runner *r, int64_t S)
 {
     int64_t known = __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED);
     if (S > known && S < r->masked_from) {
-        known = graph_mask_up_to(r->e->graph, known, S);
+        known = graph_mask_up_to(r->e->graph, &r->e->symbols, known, S);
         /* what is lost between these two is probed again */
         if (known > __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED))
             __atomic_store_n(r->e->plain_up_to, known, __ATOMIC_RELAXED);

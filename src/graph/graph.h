@@ -254,7 +254,7 @@ bool pass_mask(Graph *, Err *);
 void graph_unfixed(Graph *, int64_t B, int64_t S);
 /* The length up to which every attention mask is what the graph says of it: S or more, or what is known
  * already (at least mask.up_to). Asked again for longer batches. */
-int64_t graph_mask_up_to(const Graph *, int64_t known, int64_t S);
+int64_t graph_mask_up_to(const Graph *, const Symbols *, int64_t known, int64_t S);
 int64_t graph_mask_proved(const Graph *); /* as far as it is worth asking beforehand */
 
 #endif

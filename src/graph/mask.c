@@ -519,37 +519,38 @@ static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, 
 }
 
 /* What was kept holds for rows of S tokens. */
-static bool holds_at(const Graph *g, int64_t S, bool points)
+static bool holds_at(const Graph *g, const Symbols *s, int64_t S, bool points)
 {
     Arena scratch = { .local = true };
-    Symbols s;
-    Err ignored;
-    bool ok = graph_symbols(g, &scratch, &s, &ignored), any;
-    if (ok) {
-        const bool *makers = probe_makers(g, &scratch, &s, &any);
-        Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
-        Probe p = { .g = g, .arena = &scratch, .s = &s, .makers = makers, .S = S, .points = points };
-        ok = !any || probe_all(p, v);
-        for (int i = 0; ok && any && i < g->n_node; i++)
-            ok = !graph_attends(g->node[i]) || agrees(g, g->node[i], &v[i]);
-    }
+    bool any;
+    const bool *makers = probe_makers(g, &scratch, s, &any);
+    Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
+    Probe p = { .g = g, .arena = &scratch, .s = s, .makers = makers, .S = S, .points = points };
+    bool ok = !any || probe_all(p, v);
+    for (int i = 0; ok && any && i < g->n_node; i++)
+        ok = !graph_attends(g->node[i]) || agrees(g, g->node[i], &v[i]);
     arena_free(&scratch);
     return ok;
 }
 
 /* The first long text waits for its own length only; those that then grow token by token are probed
  * a few times. */
-int64_t graph_mask_up_to(const Graph *g, int64_t known, int64_t S)
+int64_t graph_mask_up_to(const Graph *g, const Symbols *s, int64_t known, int64_t S)
 {
     int64_t more = known > g->mask.up_to ? MAX(S, 2 * known) : S;
     if (S <= known) return known;
-    if (holds_at(g, more, true)) return more;
-    return holds_at(g, S, false) ? S : known;
+    if (holds_at(g, s, more, true)) return more;
+    return holds_at(g, s, S, false) ? S : known;
 }
 
 int64_t graph_mask_proved(const Graph *g)
 {
-    bool longer = !g->fixed_S && g->mask.up_to < MOST_PROVED && holds_at(g, MOST_PROVED, true);
+    Arena scratch = { .local = true };
+    Symbols s;
+    Err ignored;
+    bool longer = !g->fixed_S && g->mask.up_to < MOST_PROVED && graph_symbols(g, &scratch, &s, &ignored) &&
+                  holds_at(g, &s, MOST_PROVED, true);
+    arena_free(&scratch);
     return longer ? MOST_PROVED : g->mask.up_to;
 }
 
