@@ -130,6 +130,19 @@ $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 $(OUT)/models-page: tools/models-page.c $(OUT)/libencoderfile.a
 	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
+# Tests over the AMX kernels and a tile unit in C (tests/amx_tiles.h), for any CPU with AVX-512 and its BF16. These objects
+# come before the library, which has the same names; tools/test says which tests there are.
+TILED := $(patsubst src/kernels/amx/%.c,$(OBJECTS)/emulated/%.o,$(wildcard src/kernels/amx/*.c))
+$(TILED): $(OBJECTS)/emulated/%.o: src/kernels/amx/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) $(ISA_avx512bf16) -include tests/amx_tiles.h -c -o $@ $<
+$(OBJECTS)/emulated/amx_tiles.o: tests/amx_tiles.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) -c -o $@ $<
+$(OUT)/emulated/%: tests/%.c $(TILED) $(OBJECTS)/emulated/amx_tiles.o $(OUT)/libencoderfile.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) -Itests -Wl,--wrap=cpu_features -o $@ $(filter-out %.h,$^) $(LDFLAGS) $(LIBS)
+
 # The kernel tests alone, static: to be carried to another machine, or run by an emulator.
 kernels: $(patsubst tests/%.c,$(OUT)/kernels/%,$(wildcard tests/test_kernels*.c))
 $(OUT)/kernels/%: tests/%.c $(filter $(OBJECTS)/base/% $(OBJECTS)/kernels/%,$(OBJ))
@@ -185,5 +198,5 @@ python:
 
 clean:
 	rm -rf build
--include $(wildcard $(OBJECTS)/*/*.d $(OBJECTS)/kernels/*/*.d $(patsubst %,$(OUT)/%/*.d,tests kernels fuzz))
+-include $(wildcard $(OBJECTS)/*/*.d $(OBJECTS)/kernels/*/*.d $(patsubst %,$(OUT)/%/*.d,tests emulated kernels fuzz))
 .PHONY: all shared install tests kernels bench fuzz man python clean

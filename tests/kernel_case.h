@@ -2,7 +2,8 @@
  * kernel_case.h - what the kernel tests share. Each of them has a family of slots and walks every
  * table that this CPU can run: the reference is kern_scalar, all vector tables agree with each
  * other to the bit, and nothing is written outside. Inputs are exact allocations, so that the
- * sanitizer build also sees reads outside. */
+ * sanitizer build also sees reads outside. Called with the name of a table, a test walks that one
+ * alone. */
 #ifndef KERNEL_CASE_H
 #define KERNEL_CASE_H
 #include <float.h>
@@ -53,9 +54,12 @@ static inline void test_slots(const Kernels *t, const SlotTest *test, size_t n)
         test[i].run(t);
     }
 }
-#define TEST_TABLES(SLOTS)                                    \
+/* name: of one table; NULL: all of them. */
+#define TEST_TABLES(SLOTS, name)                              \
+    const char *const only_ = (name);                         \
     for (size_t i_ = 0; i_ < kernel_table_count; i_++) {      \
         const Kernels *t = kernel_tables[i_];                 \
+        if (only_ && strcmp(only_, t->isa) != 0) continue;    \
         const SlotTest tests[] = { SLOTS(SLOT_TEST) };        \
         test_slots(t, tests, COUNT(tests));                   \
     }

@@ -160,12 +160,12 @@ static void test_select(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     test_pack();
     test_fits();
     test_select();
     test_digests();
-    TEST_TABLES(BLOCK_SLOTS)
+    TEST_TABLES(BLOCK_SLOTS, argc > 1 ? argv[1] : NULL)
     return finish();
 }

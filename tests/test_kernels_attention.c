@@ -231,8 +231,8 @@ static void test_attention_bf16(const Kernels *t)
     if (!own) CHECK(t == &kern_scalar || t->attention_bf16 == t->attention); /* nothing to gain */
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    TEST_TABLES(ATTENTION_SLOTS)
+    TEST_TABLES(ATTENTION_SLOTS, argc > 1 ? argv[1] : NULL)
     return finish();
 }

@@ -261,8 +261,8 @@ static void test_activate(const Kernels *t)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    TEST_TABLES(ROW_SLOTS)
+    TEST_TABLES(ROW_SLOTS, argc > 1 ? argv[1] : NULL)
     return finish();
 }

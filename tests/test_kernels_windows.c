@@ -33,8 +33,8 @@ static void test_depthwise(const Kernels *t)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    TEST_TABLES(WINDOW_SLOTS)
+    TEST_TABLES(WINDOW_SLOTS, argc > 1 ? argv[1] : NULL)
     return finish();
 }

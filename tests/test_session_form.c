@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_session_form.c - the same request in JSON and in protobuf: the same tree comes back,
  * whatever the task, in one part or in many. */
-#include "base/file.h"
-#include "check.h"
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
 #include "dialect/job.h"
-#include "model/model.h"
-
-static const char *const folders[] = { "../shared/fixtures/dummy/",
-                                       "../../shared/fixtures/dummy/" };
-
-static bool open_model(const char *name, Model **model)
-{
-    Arena arena = { 0 };
-    Err err = { 0 };
-    bool ok = false, found = false;
-    for (size_t i = 0; i < COUNT(folders) && !found; i++) {
-        char *path = str_format(&arena, "%s%s", folders[i], name);
-        found = dir_is(path);
-        if (found) ok = CHECK(model_open(path, model, &err));
-    }
-    if (!found) SKIP(name);
-    arena_free(&arena);
-    return ok;
-}
+#include "session_case.h"
 
 static Job *run(Session *s, const JobForm *form, Str body)
 {

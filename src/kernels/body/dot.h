@@ -25,12 +25,10 @@ typedef struct DotTile {
     int64_t next;               /* bytes from here to the rows of the next tile, to be prefetched; or 0 */
     acc *sum;                   /* [rows][panels], unless */
     bool ends;                  /* dot_end does what follows: */
-    bool relu;
-    const float *bias;          /* of these columns, or NULL */
-    const float *residual;      /* of the first row, or NULL */
-    float *y;                   /* likewise; or NULL: only */
+    TileEnd end;                /* of sums that are floats; then they are stored: */
+    float *y;                   /* of the first row; or NULL: only */
     uint16_t *yb;               /* or NULL */
-    int64_t residual_row, y_row, yb_row;
+    int64_t y_row, yb_row;
 } DotTile;
 
 /* By the including file: whether sums need not go through memory, and what follows them then. */
@@ -40,12 +38,7 @@ INLINE void dot_end(int rows, int panels, acc sum[DOT_ROWS][DOT_PANELS], const D
 /* Prefetched while the tile multiplies: what is added to it, and where it goes. */
 INLINE void dot_ask(int rows, int panels, const DotTile *t)
 {
-    if (t->residual)
-#pragma GCC unroll 32
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-            for (int p = 0; p < panels; p++)
-                __builtin_prefetch(t->residual + r * t->residual_row + p * PANEL);
+    tile_end_ask(rows, panels, &t->end);
     if (t->y)
 #pragma GCC unroll 32
         for (int r = 0; r < rows; r++)
@@ -125,8 +118,8 @@ typedef struct Groups {         /* X in low precision */
 /* Where the tile of row m, column n ends up. */
 INLINE void dot_place(const Linear *l, DotTile *t, int64_t m, int64_t n)
 {
-    t->bias = l->bias ? l->bias + n : NULL;
-    t->residual = l->residual ? l->residual + m * l->ldr + n : NULL;
+    t->end.bias = l->bias ? l->bias + n : NULL;
+    t->end.residual = l->residual ? l->residual + m * l->ldr + n : NULL;
     t->y = l->y ? l->y + m * l->ldy + n : NULL;
     t->yb = l->yb ? l->yb + m * t->yb_row + n : NULL;
 }
@@ -139,7 +132,7 @@ INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t
     const int widest = dot_panels((int)(rows.rows + (rows.more > 0)));
     if (m1 <= m0) return;
     DotTile t = { .row = g.row, .taps = g.taps, .groups = g.count, .panel = bytes, .sum = sum,
-                  .relu = l->act == ACT_RELU, .residual_row = l->ldr, .y_row = l->ldy,
+                  .end = { .row = l->ldr, .relu = l->act == ACT_RELU }, .y_row = l->ldy,
                   .yb_row = row_bf16(l->N) };
     for (int64_t p = p0, panels; p < p1; p += panels) {
         panels = group_of(p1 - p, widest);

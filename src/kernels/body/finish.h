@@ -3,7 +3,7 @@
  * (ScaleColumns, sum_of, act_of and LOW_Y, by the file that includes this one), bias, activation, residual,
  * store. Apart from the tile itself so that there is one copy per activation and not one per
  * activation and tile size; the detour through the tile buffer costs about 1% at K = 384, 4% at 96,
- * so that tiles of f32 without an activation take none (tile.h). */
+ * so that tiles of floats without an activation take none (tile_end.h). */
 #ifndef KERNELS_BODY_FINISH_H
 #define KERNELS_BODY_FINISH_H
 #include "act.h"

@@ -9,36 +9,17 @@ enum { LOW_Y = 1 };
 
 #include "dot.h"
 
-/* Bias, residual and relu, in this order, of columns that are all there; rows of bf16 that need no
- * filling up behind them. */
+/* Columns that are all there; rows of bf16 that need no filling up behind them. */
 INLINE bool dot_ends(const Linear *l, int64_t n, int64_t panels)
 {
     const int64_t end = n + panels * PANEL;
     const bool half = l->yb && end == l->N && end / PANEL % 2;
-    return end <= l->N && !half &&
-           (l->act == ACT_NONE || (l->act == ACT_RELU && (l->late || !l->residual)));
+    return end <= l->N && !half && tile_ends(l);
 }
 
 INLINE void dot_end(int rows, int panels, acc sum[DOT_ROWS][DOT_PANELS], const DotTile *t)
 {
-    if (t->bias)
-#pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) {
-            const vf bias = vf_load(t->bias + p * PANEL);
-#pragma GCC unroll 32
-            for (int r = 0; r < rows; r++) sum[r][p] = vf_add(sum[r][p], bias);
-        }
-    if (t->residual)
-#pragma GCC unroll 32
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-            for (int p = 0; p < panels; p++)
-                sum[r][p] = vf_add(sum[r][p], vf_load(t->residual + r * t->residual_row + p * PANEL));
-    if (t->relu)
-#pragma GCC unroll 32
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-            for (int p = 0; p < panels; p++) sum[r][p] = vf_max(vf_set(0), sum[r][p]);
+    tile_end(rows, panels, sum[0], DOT_PANELS, &t->end);
     if (t->y)
 #pragma GCC unroll 32
         for (int r = 0; r < rows; r++)

@@ -42,8 +42,8 @@ static void run_strip(const StripRows *r, TileProduct *t, PanelRange strip, int6
     const bool direct = r->plain && n + panels * PANEL <= l->N;
     t->w = (const float *)l->w + n * l->K + r->k * PANEL;
     t->sum_row = direct ? l->ldy : panels * PANEL;
-    t->bias = direct && l->bias ? l->bias + n : NULL;
-    t->relu = direct && l->act == ACT_RELU;
+    t->end.bias = direct && l->bias ? l->bias + n : NULL;
+    t->end.relu = direct && l->act == ACT_RELU;
     for (int64_t i = strip.from; i < strip.to; i++) {
         PanelRange c = tiling_cut(&r->tiles, i);
         const int64_t m = r->m0 + c.from;
@@ -51,17 +51,11 @@ static void run_strip(const StripRows *r, TileProduct *t, PanelRange strip, int6
         t->sum = direct    ? l->y + m * l->ldy + n
                  : r->kept ? r->sum + c.from * t->sum_row
                            : r->sum;
-        t->residual = direct && l->residual ? l->residual + m * l->ldr + n : NULL;
+        t->end.residual = direct && l->residual ? l->residual + m * l->ldr + n : NULL;
         tile_fn[c.to - c.from][panels](t);
         if (!direct && r->last)
             finish_tile(l, &(Tile){ t->sum, m, n, (int)(c.to - c.from), (int)panels });
     }
-}
-
-/* What the tiles themselves do behind the sums: bias, residual, relu, in this order. */
-INLINE bool tiles_finish(const Linear *l)
-{
-    return l->act == ACT_NONE || (l->act == ACT_RELU && (l->late || !l->residual));
 }
 
 static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
@@ -78,10 +72,10 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const int64_t most = near ? 1 : MAX(1, NEAR_W / (widest * bytes)), group = most * widest;
     const int64_t strip = near ? tiles.count : 1; /* tiles at a time */
     if (m1 <= m0) return;
-    StripRows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && tiles_finish(l),
+    StripRows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && tile_ends(l),
                .kept = few, .sum = sum };
     TileProduct t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
-                  .residual_row = l->ldr,
+                  .end = { .row = l->ldr },
                   .every = asks ? times * STRIDE : K,
                   .ahead = { .far = few ? FAR : 0, .panel = most * bytes,
                              .step = asks ? times * tiles.step : 0 } };

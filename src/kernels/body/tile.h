@@ -5,6 +5,7 @@
  * register. */
 #ifndef KERNELS_BODY_TILE_H
 #define KERNELS_BODY_TILE_H
+#include "tile_end.h"
 
 /* What will be read after this tile: every few steps a line of each panel is prefetched, so that
  * weights are loaded during compute. The row tiles of a panel share the prefetching. */
@@ -42,21 +43,8 @@ typedef struct TileProduct {
     int64_t every;          /* steps between two prefetches; K if nothing is prefetched */
     float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
     int64_t sum_row, sum_panel;
-    const float *bias;      /* then added to every row, or NULL */
-    const float *residual;  /* and then, to row r, residual[r*residual_row ...], or NULL */
-    int64_t residual_row;
-    bool relu;              /* and then what is below 0 becomes 0 */
+    TileEnd end;            /* what is done to the sums first */
 } TileProduct;
-
-/* Prefetched while the tile multiplies: loaded only at the end, it would delay the next tile. */
-INLINE void ask_residual(int rows, int panels, const TileProduct *t)
-{
-#pragma GCC unroll 32
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-        for (int p = 0; p < panels; p++)
-            __builtin_prefetch(t->residual + r * t->residual_row + p * PANEL);
-}
 
 INLINE void tile_body(int rows, int panels, TileProduct *t)
 {
@@ -68,7 +56,7 @@ INLINE void tile_body(int rows, int panels, TileProduct *t)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++)
             sum[r][p] = t->more ? vf_load(t->sum + r * t->sum_row + p * t->sum_panel) : vf_set(0);
-    if (t->residual) ask_residual(rows, panels, t);
+    tile_end_ask(rows, panels, &t->end);
     for (int64_t left = t->K, steps; left > 0; left -= steps) {
         ahead_ask(&t->ahead, panels, true);
         steps = MIN(t->every, left);
@@ -84,25 +72,7 @@ INLINE void tile_body(int rows, int panels, TileProduct *t)
             }
         }
     }
-    if (t->bias)
-#pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) {
-            const vf bias = vf_load(t->bias + p * PANEL);
-#pragma GCC unroll 32
-            for (int r = 0; r < rows; r++) sum[r][p] = vf_add(sum[r][p], bias);
-        }
-    if (t->residual)
-#pragma GCC unroll 32
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-            for (int p = 0; p < panels; p++)
-                sum[r][p] = vf_add(sum[r][p],
-                                   vf_load(t->residual + r * t->residual_row + p * PANEL));
-    if (t->relu)
-#pragma GCC unroll 32
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 32
-            for (int p = 0; p < panels; p++) sum[r][p] = vf_max(vf_set(0), sum[r][p]);
+    tile_end(rows, panels, sum[0], TILE_PANELS, &t->end);
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
