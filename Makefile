@@ -60,6 +60,8 @@ ISA_dotprod := -march=armv8.2-a+dotprod    # Cortex-A75 2017, Graviton 2 2019
 # Folders in which no time is spent: as small as they can be (0.1 MB).
 SMALL   := api cli dialect export graph hub model net onnx package
 small    = $(if $(filter -O2,$(CFLAGS)),$(if $(filter $(SMALL),$(word 1,$(subst /, ,$*))),-Os))
+# And where nearly all of it is, when sanitizers look on: without this, sums stay in memory and each access is looked at.
+quick    = $(if $(filter -O1,$(CFLAGS)),$(if $(filter kernels/%,$*),-O2))
 isa      = $(ISA_$(word 2,$(subst /, ,$*)))
 
 FOLDERS_x86_64 := avx2 avxvnni avx512 avx512vnni avx512bf16 amx sha
@@ -91,7 +93,7 @@ all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(OUT)/libencoderfile.a
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OBJECTS)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL) $(CFLAGS) $(small) $(isa) -c -o $@ $<
+	$(CC) $(ALL) $(CFLAGS) $(small) $(quick) $(isa) -c -o $@ $<
 $(patsubst src/%.c,$(OBJECTS)/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
 # The notices of what is linked, compressed, inside the program.
 $(OBJECTS)/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard licenses/*)

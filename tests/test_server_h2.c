@@ -199,7 +199,7 @@ static void test_timeouts(void)
     TEST("timeouts");
     Running r = { .server = {
                       .header_timeout_s = 0.6, .body_timeout_s = 0.6, .idle_timeout_s = 0.9 } };
-    Running patient = { .server = { .idle_timeout_s = 0.9 } }; /* only of who does not read */
+    Running patient = { .server = { .body_timeout_s = 3, .idle_timeout_s = 0.9 } }; /* of who does not read */
     start(&r), start(&patient);
     Client idle = h2_connect(&r), head = h2_connect(&r), body = h2_connect(&r);
     Client deaf = h2_connect(&patient);

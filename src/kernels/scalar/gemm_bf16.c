@@ -18,9 +18,12 @@ static void scalar_gemm_bf16_run(const Linear *l, int64_t m0, int64_t m1, int64_
             const int64_t piece = l->at ? l->K / l->taps : K;
             const uint16_t *w = (const uint16_t *)l->w + n / PANEL * PANEL * K + n % PANEL * 2;
             float sum = 0;
-            for (int64_t k = 0; k < K; k++) {
-                const uint16_t *x = row ? row : l->at[m * l->taps + k / piece];
-                sum = fmaf(bf16_to_f32(x[k % piece]), bf16_to_f32(w[k / 2 * 2 * PANEL + k % 2]), sum);
+            for (int64_t k = 0, i = 0; k < K; k += piece, i++) {
+                const uint16_t *x = row ? row : l->at[m * l->taps + i];
+                for (int64_t j = 0; j < piece; j++) {
+                    const uint16_t by = w[(k + j) / 2 * 2 * PANEL + (k + j) % 2];
+                    sum = fmaf(bf16_to_f32(x[j]), bf16_to_f32(by), sum);
+                }
             }
             scalar_finish(l, m, n, sum, scalar_activate_near);
         }
