@@ -4,7 +4,7 @@
 
     make build/bench/graph_turns && python bench/vision.py MODELS [--models vit-base,...] [--seconds 1] [--rounds 3] [--cpu]
 
-MODELS is a folder of NAME.onnx, as a script that exports random weights makes them (--make NAME.onnx here, where
+MODELS is a folder of NAME.onnx; those that are not there are made of random weights (where
 transformers is installed); needs onnxruntime, openvino and torch as far as they are to be compared. Each engine stays loaded and
 gets its turn in every round; the best run of each counts, in wall time (--cpu: of the process, on a machine that others use). Lines:
 the best peer's time over ours, and the least that is wanted. Then int8 beside quantize_dynamic and static QDQ, bf16 beside what
