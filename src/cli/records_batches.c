@@ -130,7 +130,7 @@ void records_release(Records *s)
     let_go(s, b);
 }
 
-/* Another batch, behind those that are held. *more false: there is none; the reader may be unready: there is none yet. */
+/* Another batch, behind those that are held. *more false: there is none. A reader that is unready has none yet. */
 static bool next_batch(Records *s, bool *more, Err *err)
 {
     RecordBatch *b = s->spare;

@@ -538,8 +538,8 @@ static bool same_fields(const ArrowField *a, const ArrowField *b, int n);
 
 static bool same_field(const ArrowField *a, const ArrowField *b)
 {
-    const bool encoding = a->encoded == b->encoded && a->dictionary == b->dictionary && a->index_bits == b->index_bits &&
-                          a->index_signed == b->index_signed && a->ordered == b->ordered;
+    const bool encoding = a->encoded == b->encoded && a->dictionary == b->dictionary && a->ordered == b->ordered &&
+                          a->index_bits == b->index_bits && a->index_signed == b->index_signed;
     return encoding && str_eq(a->name, b->name) && a->kind == b->kind && a->nullable == b->nullable &&
            memcmp(a->param, b->param, sizeof a->param) == 0 && str_eq(a->zone, b->zone) &&
            a->children == b->children && same_fields(a->child, b->child, a->children);
@@ -573,8 +573,8 @@ static bool join_stream(ArrowReader *r, Arena *arena, const FlatTable *schema, u
     if (!read_schema(&other, schema, err)) return false;
     if (r->broken) return refuse_arrow("found a schema that leads out of its message", err);
     if (other.schema.n != r->schema.n)
-        return fail(err, EF_INVALID_INPUT, "Arrow: byte %llu: another stream: found %d columns, wanted %d as in the first",
-                    (unsigned long long)at, other.schema.n, r->schema.n);
+        return fail(err, EF_INVALID_INPUT, "Arrow: byte %llu: another stream: found %d columns, wanted %d as in the "
+                    "first", (unsigned long long)at, other.schema.n, r->schema.n);
     for (int i = 0; i < r->schema.n; i++)
         if (!same_field(&other.schema.field[i], &r->schema.field[i]))
             return refuse_field(at, i, &other.schema.field[i], &r->schema.field[i], err);

@@ -18,7 +18,7 @@ import numpy as np
 
 import encoderfile_c as ef
 from encoderfile_c import errors
-from test_core import NER, SIGNS, SLOW, TEXT, VECTORS, python, rounds
+from test_core import NER, SIGNS, SLOW, TEXT, VECTORS, check_flat, python, rounds
 
 
 # ---- Arrow's C structs ----
@@ -467,21 +467,8 @@ class Threads(unittest.TestCase):
                     except (TypeError, ValueError):
                         pass
 
-        def resident() -> int:
-            with open("/proc/self/statm", encoding="ascii") as file:
-                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-        watched = (model, options, TEXT, None, True, ef.ArrowStream, ef.Model, errors.InputError)
-        work(rounds(100, 1000))
-        gc.collect()
-        counts, blocks, before = [sys.getrefcount(one) for one in watched], sys.getallocatedblocks(), resident()
-        work(rounds(300, 20000))
-        gc.collect()
-        for one, count in zip(watched, counts):
-            self.assertLess(sys.getrefcount(one) - count, 50, f"references to {one!r:.60}")
-        self.assertLess(sys.getallocatedblocks() - blocks, 500)
-        if not SLOW:
-            self.assertLess(resident() - before, 8 << 20)
+        watched = (model, options, TEXT, True, ef.ArrowStream, ef.Model, errors.InputError)
+        check_flat(self, work, watched, (rounds(100, 1000), rounds(300, 20000)))
 
 
 class Ends(unittest.TestCase):
