@@ -258,6 +258,51 @@ static void halfway(ef_model *m)
     CHECK(nothing_left());
 }
 
+/* As DuckDB 1 does it: what a column of the schema shows dies with the whole, also where the column was taken out. */
+static struct Frail {
+    char name[4], inner[4], format[4], metadata[4 + 4 + 1 + 4 + 2];
+} frail;
+static void frail_keep(struct ArrowSchema *s) { s->release = NULL; }
+static void frail_end(struct ArrowSchema *s)
+{
+    s->release = NULL;
+    memset(&frail, 0xb1, sizeof frail);
+}
+
+static int frail_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    static struct ArrowSchema id, text, list, word, *inner[] = { &list }, *all[] = { &id, &text };
+    static const char metadata[] = "\1\0\0\0\1\0\0\0k\2\0\0\0vv"; /* one pair, k: vv */
+    (void)stream;
+    frail = (struct Frail){ "id", "in", "+l", "" };
+    memcpy(frail.metadata, metadata, sizeof frail.metadata);
+    word = (struct ArrowSchema){ .format = "u", .name = frail.inner, .release = frail_keep };
+    list = (struct ArrowSchema){ .format = "i", .name = frail.inner, .dictionary = &word, .release = frail_keep };
+    id = (struct ArrowSchema){ .format = frail.format, .name = frail.name, .metadata = frail.metadata, .n_children = 1,
+                               .children = inner, .release = frail_keep };
+    text = (struct ArrowSchema){ .format = "u", .name = "text", .release = frail_keep };
+    *out = (struct ArrowSchema){ .format = "+s", .n_children = 2, .children = all, .release = frail_end };
+    return 0;
+}
+
+static void frail_input(ef_model *m)
+{
+    TEST("a schema whose columns do not outlive it");
+    Fake f = { three, 3, .format = "u" };
+    struct ArrowArrayStream in = fake_stream(&f), out;
+    struct ArrowSchema schema;
+    in.get_schema = frail_schema;
+    if (!CHECK(ef_map_arrow(m, &in, "{\"keep\": \"id\"}", &out, &err) && out.get_schema(&out, &schema) == 0)) return;
+    out.release(&out);
+    struct ArrowSchema id = *schema.children[0];
+    schema.children[0]->release = NULL;
+    schema.release(&schema);
+    CHECK(strcmp(id.name, "id") == 0 && strcmp(id.format, "+l") == 0 && memcmp(id.metadata, "\1\0\0\0\1\0\0\0k\2\0\0\0vv", 15) == 0);
+    CHECK(id.n_children == 1 && strcmp(id.children[0]->name, "in") == 0 && strcmp(id.children[0]->dictionary->format, "u") == 0);
+    id.release(&id);
+    CHECK(!id.release && nothing_left());
+}
+
 static void broken_input(ef_model *m)
 {
     TEST("an input that breaks");
@@ -423,6 +468,7 @@ int main(void)
     if (!CHECK(m != NULL)) return finish();
     batches(m, "u"), batches(m, "U"), batches(m, "vu");
     halfway(m);
+    frail_input(m);
     broken_input(m);
     lies(m);
     schema_says(m, "{\"column\":\"txt\"}", (Fake){ three, 3, .format = "u" }, EINVAL, "did you mean \"text\"?");

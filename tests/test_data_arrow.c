@@ -218,6 +218,120 @@ static void test_bombs(void)
     }
 }
 
+/* ---- streams one behind the other ---- */
+static Str golden(Arena *arena, const char *name)
+{
+    Str bytes = { 0 };
+    CHECK(file_read(arena, str_format(arena, GOLDEN "%s", name), 1 << 20, &bytes, &err));
+    return bytes;
+}
+
+static Str both(Arena *arena, Str a, Str b)
+{
+    Buf all = { .arena = arena };
+    buf_str(&all, a);
+    buf_str(&all, b);
+    return buf_view(&all);
+}
+
+/* Where the message that begins at `at` ends. */
+static size_t message_end(Str bytes, size_t at, int *kind)
+{
+    bool broken = false;
+    uint32_t n;
+    memcpy(&n, bytes.p + at + 4, 4);
+    FlatTable root = flat_root((Str){ bytes.p + at + 8, n }, &broken);
+    *kind = n ? (int)flat_int(&root, 1, 1, 0) : 0;
+    return at + 8 + n + (size_t)(n ? flat_int(&root, 3, 8, 0) : 0);
+}
+
+static void test_twice(const char *name, size_t step)
+{
+    TEST(name);
+    Arena arena = { 0 };
+    static const Str marks[] = { { "", 0 }, { "\xff\xff\xff\xff\0\0\0\0", 8 }, { "\0\0\0\0", 4 } };
+    const Str bytes = golden(&arena, name);
+    for (size_t i = 0; i < COUNT(marks); i++) { /* further marks of an end are nothing */
+        Value rows[2 * MOST];
+        size_t n = 0, once = 0;
+        CHECK(read_rows(&arena, (Bytes){ bytes, step }, rows, &once, MOST) && once > 3);
+        const Str twice = both(&arena, both(&arena, bytes, marks[i]), both(&arena, bytes, marks[i]));
+        if (!CHECK(read_rows(&arena, (Bytes){ twice, step }, rows, &n, 2 * MOST))) printf("  %s\n", err.message);
+        CHECK(n == 2 * once);
+        for (size_t k = 0; k < once && n == 2 * once; k++) {
+            const Value a = as_json(&arena, &rows[k]), b = as_json(&arena, &rows[once + k]);
+            CHECK(same_value(&a, &b));
+        }
+    }
+    arena_free(&arena);
+}
+
+static void test_behind(Str bytes, Str more, const char *says)
+{
+    TEST(says);
+    Arena arena = { 0 };
+    Value rows[2 * MOST];
+    size_t n;
+    CHECK(!read_rows(&arena, (Bytes){ both(&arena, bytes, more), 1000 }, rows, &n, 2 * MOST));
+    CHECK(strstr(err.message, says) || printf("  %s\n", err.message) < 0);
+    arena_free(&arena);
+}
+
+/* What is behind the end is read, or refused by its place: never left out. */
+static void test_streams(void)
+{
+    Arena arena = { 0 };
+    int kind;
+    const Str bytes = golden(&arena, "replaced.arrows"), other = golden(&arena, "polars.arrows");
+    const char *at = str_format(&arena, "byte %zu: found bytes behind the end", bytes.n);
+    test_behind(bytes, STR("x"), at);
+    test_behind(bytes, STR("\n"), at);
+    test_behind(bytes, STR("PAR1 and more"), at);
+    test_behind(bytes, STR("\xff\xff\xff\xff"), "cut short");
+    test_behind(bytes, STR("\xff\xff\xff\xff\x10\0\0\0garbage, 16 bytes"), "no Arrow message");
+    test_behind(bytes, (Str){ bytes.p, bytes.n - 20 }, "cut short");
+    test_behind(bytes, other, "another stream: found");
+    test_behind(other, bytes, str_format(&arena, "byte %zu: another stream", other.n));
+    const size_t schema = message_end(bytes, 0, &kind);
+    CHECK(kind == 1);
+    test_behind(bytes, (Str){ bytes.p + schema, bytes.n - schema }, at); /* no schema before it */
+    const size_t first = message_end(bytes, schema, &kind);
+    CHECK(kind == 2);
+    const Str without = both(&arena, (Str){ bytes.p, schema }, (Str){ bytes.p + first, bytes.n - first });
+    test_behind(bytes, without, "outside of its buffers"); /* dictionaries of the first are not those of the second */
+    char *renamed = str_dup(&arena, bytes);
+    char *name = memmem(renamed, bytes.n, "\x04\0\0\0word", 8);
+    if (!CHECK(name)) return;
+    name[7] = 'k';
+    test_behind(bytes, (Str){ renamed, bytes.n }, "found column 1 as \"work\" (utf8), wanted \"word\" (utf8)");
+    arena_free(&arena);
+}
+
+/* A message at a time: what comes behind one is not waited for. */
+static void test_steps(void)
+{
+    TEST("steps");
+    Arena arena = { 0 };
+    BatchReader *r;
+    ArrowBatch batch;
+    const Str all = golden(&arena, "replaced.arrows"), twice = both(&arena, all, all);
+    bool more = true;
+    size_t at = 0, ends = 0, batches = 0;
+    int kind;
+    Bytes from = { { twice.p, at = message_end(twice, 0, &kind) }, 1000 };
+    CHECK(arrow_open_stream(&arena, pull, &from, &r, &err));
+    while (at < twice.n) {
+        const size_t begin = at;
+        from.left = (Str){ twice.p + begin, (at = message_end(twice, begin, &kind)) - begin };
+        if (!CHECK(batches_step(r, &arena, &batch, &more, &err) && more && from.left.n == 0)) break;
+        CHECK(r->unready == (kind != 3));
+        ends += kind == 0, batches += kind == 3;
+    }
+    CHECK(ends == 2 && batches > 2 && batches_step(r, &arena, &batch, &more, &err) && !more);
+    batches_close(r);
+    arena_free(&arena);
+}
+
 /* What is written is read, and slots are where their sizes want them. */
 static void test_flat(void)
 {
@@ -269,5 +383,12 @@ int main(void)
     test_broken("polars.arrow");
     test_refused();
     test_dictionaries();
+    test_twice("stream.arrows", 1);
+    test_twice("stream.arrows", 1000);
+    test_twice("polars.arrows", 100);
+    test_twice("lz4.arrows", 1000);
+    test_twice("replaced.arrows", 7);
+    test_streams();
+    test_steps();
     return finish();
 }

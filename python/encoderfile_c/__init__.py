@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the same names, for type checkers (tests/python/test_core.p
     from ._core import Encoding as Encoding
     from ._core import Graph as Graph
     from ._core import Tensor as Tensor
+    from ._core import ArrowStream as ArrowStream
     from ._core import export as export
     from ._core import quantize as quantize
     from ._core import add_config as add_config
@@ -79,7 +80,7 @@ if TYPE_CHECKING:  # the same names, for type checkers (tests/python/test_core.p
 
 # Where each public name lives.
 _NAMES: dict[str, str] = {
-    **dict.fromkeys(("Model", "Tokenizer", "Encoding", "Graph", "Tensor", "export", "quantize", "add_config", "compare",
+    **dict.fromkeys(("Model", "Tokenizer", "Encoding", "Graph", "Tensor", "ArrowStream", "export", "quantize", "add_config", "compare",
                      "explore", "verify", "validate", "inspect", "analyze", "metadata", "embed_metadata", "set_log"), "_core"),
     **dict.fromkeys(("EncoderfileError", "InputError", "MissingError", "IOFailure", "OutOfMemoryError", "DeadlineError",
                      "UnauthorizedError", "UnavailableError", "BadModelError", "UnsupportedError", "CancelledError",

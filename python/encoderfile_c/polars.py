@@ -20,13 +20,13 @@ def scan(frame: Any, package: str, column: str = "text", keep: Sequence[str] | N
 
     given = frame.collect_schema()
     names = [n for n in given.names() if n != column] if keep is None else list(keep)
-    found = pl.from_arrow(_stream.schema(package, column=column, **options).empty_table()).schema
+    found = pl.DataFrame(_stream.schema(package, column=column, **options).empty_table()).schema
     encode = _stream.Encoder(package, column=column, threads=threads, **options)
     columns = [column, *([options["column2"]] if options.get("column2") else [])]
 
     def answer(rows: pl.DataFrame) -> pl.DataFrame:
         texts = rows.select(columns).to_arrow().combine_chunks()
-        return pl.concat([rows.select(names), pl.from_arrow(pa.Table.from_batches(encode(texts).to_batches()))], how="horizontal")
+        return pl.concat([rows.select(names), pl.DataFrame(pa.Table.from_batches(encode(texts).to_batches()))], how="horizontal")
 
     schema = {**{n: given[n] for n in names}, **found}
     return frame.map_batches(answer, schema=schema, streamable=True)

@@ -15,7 +15,7 @@
 typedef struct State {            /* of the module */
     PyObject *loads, *dumps;      /* json.loads; json.dumps, PathLike objects taken as their path */
     PyObject *classes;            /* encoderfile_c.errors.CLASSES: name of an ef_code -> class */
-    PyTypeObject *model, *tokenizer, *encoding, *graph, *tensor;
+    PyTypeObject *model, *tokenizer, *encoding, *graph, *tensor, *arrow;
 } State;
 State *py_state_of_module(PyObject *module);
 State *py_state_of(PyObject *self);  /* of an object of one of the types */
@@ -77,10 +77,11 @@ PyObject *py_value_make(const ef_value *);        /* what json.loads makes of th
 /* None: *text is NULL; else the UTF-8 of *held, which the caller releases. */
 bool py_json_text(State *, PyObject *value, const char *what, PyObject **held, const char **text);
 
-/* ---- model.c, tokenizer.c, graph.c, tools.c ---- */
-extern PyType_Spec py_model_spec, py_tokenizer_spec, py_encoding_spec, py_graph_spec, py_tensor_spec;
+/* ---- model.c, tokenizer.c, graph.c, arrow.c, tools.c ---- */
+extern PyType_Spec py_model_spec, py_tokenizer_spec, py_encoding_spec, py_graph_spec, py_tensor_spec, py_arrow_spec;
 extern PyMethodDef py_tool_methods[];
 PyObject *py_tokenizer_of(State *, Handle *model);  /* of an open model; None: it reads no texts */
+PyObject *py_model_map_arrow(PyObject *self, PyObject *args, PyObject *kwargs);
 /* Options of Model and Graph, parsed from kwargs. keep: a list that holds their texts. */
 bool py_options_take(PyObject *kwargs, PyObject *keep, ef_options *, PyObject **progress);
 

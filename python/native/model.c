@@ -365,6 +365,9 @@ static PyMethodDef model_methods[] = {
     { "prepare", (PyCFunction)(void (*)(void))model_prepare, METH_VARARGS | METH_KEYWORDS,
       "prepare($self, inputs, params=None)\n--\n\nThe tensors that the graph would be given: name "
       "-> Tensor." },
+    { "map_arrow", (PyCFunction)(void (*)(void))py_model_map_arrow, METH_VARARGS | METH_KEYWORDS,
+      "map_arrow($self, data, /, **options)\n--\n\nThe rows of a table with their results, as "
+      "`map` gives them: batches of Arrow in and out, without a copy." },
     { "info", model_info, METH_NOARGS, "info($self)\n--\n\nName, task, labels, sizes." },
     { "from_bytes", (PyCFunction)(void (*)(void))model_from_bytes,
       METH_CLASS | METH_VARARGS | METH_KEYWORDS,

@@ -28,7 +28,7 @@ static bool state_fill(PyObject *module, State *s)
     } types[] = {
         { &s->model, &py_model_spec },       { &s->tokenizer, &py_tokenizer_spec },
         { &s->encoding, &py_encoding_spec }, { &s->graph, &py_graph_spec },
-        { &s->tensor, &py_tensor_spec },
+        { &s->tensor, &py_tensor_spec },     { &s->arrow, &py_arrow_spec },
     };
     s->loads = import_name("json", "loads");
     s->dumps = import_name("encoderfile_c.errors", "dumps");
@@ -58,6 +58,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)s->encoding);
     Py_VISIT((PyObject *)s->graph);
     Py_VISIT((PyObject *)s->tensor);
+    Py_VISIT((PyObject *)s->arrow);
     return 0;
 }
 
@@ -72,6 +73,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(s->encoding);
     Py_CLEAR(s->graph);
     Py_CLEAR(s->tensor);
+    Py_CLEAR(s->arrow);
     return 0;
 }
 

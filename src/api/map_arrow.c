@@ -167,7 +167,7 @@ static void stream_join_schema(void *stream)
     s->own = own;
     for (size_t i = 0; i < s->keeps; i++) part[i] = s->schema.children[s->kept[i]];
     for (size_t i = 0; i <= s->results; i++) part[s->keeps + i] = s->own.children[i];
-    arrow_join_schemas(part, (int64_t)(s->keeps + s->results + 1), s->schema_out);
+    arrow_export_copies(part, (int64_t)(s->keeps + s->results + 1), s->schema_out);
 }
 
 static void stream_let_go(MapStream *s)

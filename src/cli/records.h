@@ -16,7 +16,7 @@ typedef struct Record {
     Item item;
     const Value *id;       /* the record's own "id", or NULL */
     const Value *kept;     /* [keeps]; NULL: none are asked for, or the batch has them as columns */
-    bool nothing;          /* no record: a batch without rows came */
+    bool nothing;          /* no record: a batch without rows came, or something that is no batch */
     Err err;               /* code EF_OK: usable; else why this one is not. The last member: see records_next */
 } Record;
 

@@ -130,19 +130,27 @@ void records_release(Records *s)
     let_go(s, b);
 }
 
-/* Another batch, behind those that are held. *more false: there is none. */
+/* Another batch, behind those that are held. *more false: there is none. A reader that is unready has none yet. */
 static bool next_batch(Records *s, bool *more, Err *err)
 {
     RecordBatch *b = s->spare;
     if (b) s->spare = b->next;
     else b = NEW(&s->head, RecordBatch);
     b->next = NULL;
-    if (!batches_next(s->reader, &b->arena, &b->rows, more, err)) return let_go(s, b), within(err, "%s", s->lines.name);
-    if (!*more) return let_go(s, b), true;
+    if (!batches_step(s->reader, &b->arena, &b->rows, more, err)) return let_go(s, b), within(err, "%s", s->lines.name);
+    if (!*more || s->reader->unready) return let_go(s, b), true;
     *(s->last ? &s->last->next : &s->first) = b;
     s->last = b;
     s->row = 0;
     if (s->file.n) s->lines.bytes = b->rows.end;
+    return true;
+}
+
+static bool await_batch(Records *s, bool *more, Err *err)
+{
+    do
+        if (!next_batch(s, more, err)) return false;
+    while (*more && s->reader->unready);
     return true;
 }
 
@@ -174,7 +182,7 @@ bool records_drop(Records *s, int64_t rows, int64_t *left, bool *more, Err *err)
 {
     if (!s->reader) return drop_records(s, rows, left, more, err);
     for (*left = rows, *more = true; *left;) {
-        if (!next_batch(s, more, err)) return false;
+        if (!await_batch(s, more, err)) return false;
         if (!*more || s->last->rows.rows > *left) return true;
         *left -= s->last->rows.rows;
         s->lines.number += (uint64_t)s->last->rows.rows;
@@ -189,7 +197,7 @@ bool records_skip(Records *s, const int64_t *rows, size_t n, Err *err)
     for (size_t i = 0; !s->reader && ok && i < n; i++) ok = skip_rows(s, rows[i], err);
     for (size_t i = 0; s->reader && ok && i < n; i++) {
         if (s->first) records_release(s);
-        ok = next_batch(s, &more, err);
+        ok = await_batch(s, &more, err);
         if (ok && (!more || s->last->rows.rows != rows[i]))
             return fail(err, EF_INVALID_INPUT, "batch %zu has %lld rows, that of the input %lld: it is another input",
                         i + 1, (long long)rows[i], more ? (long long)s->last->rows.rows : 0);
@@ -261,7 +269,7 @@ bool batches_record(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     if (!s->last || s->row >= s->last->rows.rows) {
         if (s->last && !s->how.hold) records_release(s);
         if (!next_batch(s, more, err)) return false;
-        r->nothing = *more && s->last->rows.rows == 0;
+        r->nothing = *more && (s->reader->unready || s->last->rows.rows == 0);
         if (!*more || r->nothing) return true;
     }
     const bool ok = take_row(s, arena, r, &r->err) && item_check(s->items, &r->item, &r->err);

@@ -49,6 +49,7 @@ static void schema_release(struct ArrowSchema *s)
 {
     for (int64_t i = 0; i < s->n_children; i++)
         if (s->children[i]->release) s->children[i]->release(s->children[i]);
+    if (s->dictionary && s->dictionary->release) s->dictionary->release(s->dictionary);
     ArrowExport *shared = s->private_data;
     s->release = NULL;
     shared_drop(shared);
@@ -65,6 +66,41 @@ static void schema_fill(ArrowExport *shared, const ArrowField *f, struct ArrowSc
     out->children = ARRAY(arena, struct ArrowSchema *, f->children + 1);
     for (int i = 0; i < f->children; i++)
         schema_fill(shared, &f->child[i], out->children[i] = NEW(arena, struct ArrowSchema));
+}
+
+/* A number of pairs, then keys and values, each behind its length. */
+static const char *schema_copy_metadata(Arena *arena, const char *from)
+{
+    int32_t pairs, n;
+    size_t size = sizeof pairs;
+    if (!from) return NULL;
+    memcpy(&pairs, from, sizeof pairs);
+    for (int64_t i = 0; i < 2 * (int64_t)pairs; i++) {
+        memcpy(&n, from + size, sizeof n);
+        size += sizeof n + (size_t)MAX(n, 0);
+    }
+    return memcpy(ARRAY(arena, int32_t, size / sizeof pairs + 1), from, size);
+}
+
+static void schema_copy(ArrowExport *shared, const struct ArrowSchema *from, struct ArrowSchema *out)
+{
+    Arena *arena = &shared->arena;
+    atomic_fetch_add(&shared->holders, 1);
+    *out = (struct ArrowSchema){ .format = str_dup(arena, str_of(from->format)), .flags = from->flags,
+                                 .metadata = schema_copy_metadata(arena, from->metadata),
+                                 .n_children = from->n_children, .release = schema_release, .private_data = shared };
+    if (from->name) out->name = str_dup(arena, str_of(from->name));
+    out->children = ARRAY(arena, struct ArrowSchema *, from->n_children + 1);
+    for (int64_t i = 0; i < from->n_children; i++)
+        schema_copy(shared, from->children[i], out->children[i] = NEW(arena, struct ArrowSchema));
+    if (from->dictionary) schema_copy(shared, from->dictionary, out->dictionary = NEW(arena, struct ArrowSchema));
+}
+
+void arrow_export_copies(struct ArrowSchema *const *column, int64_t n, struct ArrowSchema *out)
+{
+    const struct ArrowSchema all = { .format = "+s", .name = "", .n_children = n,
+                                     .children = (struct ArrowSchema **)column };
+    schema_copy(shared_new(), &all, out);
 }
 
 /* ---- the array ---- */

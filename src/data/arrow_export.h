@@ -16,4 +16,8 @@ void arrow_export_schema(const ArrowExport *, struct ArrowSchema *); /* outlives
 void arrow_export_array(ArrowExport *, struct ArrowArray *);         /* takes it over */
 void arrow_export_drop(ArrowExport *);                               /* or that; NULL is fine */
 
+/* The schema of a struct with these n columns, copied: what DuckDB 1 hands out for a column dies with the schema around
+ * it, although Arrow says that it may be taken out. */
+void arrow_export_copies(struct ArrowSchema *const *column, int64_t n, struct ArrowSchema *);
+
 #endif

@@ -180,15 +180,6 @@ bool arrow_import_column(Arena *arena, const ArrowField *field, const struct Arr
 }
 
 /* ---- children that are taken out ---- */
-static void join_schema_release(struct ArrowSchema *s)
-{
-    Arena arena = *(Arena *)s->private_data;
-    for (int64_t i = 0; i < s->n_children; i++)
-        if (s->children[i]->release) s->children[i]->release(s->children[i]);
-    s->release = NULL;
-    arena_free(&arena);
-}
-
 static void join_array_release(struct ArrowArray *a)
 {
     Arena arena = *(Arena *)a->private_data;
@@ -199,21 +190,6 @@ static void join_array_release(struct ArrowArray *a)
 }
 
 /* Everything is allocated before the first child is moved: whoever is abandoned for memory has moved none. */
-void arrow_join_schemas(struct ArrowSchema **from, int64_t n, struct ArrowSchema *out)
-{
-    Arena arena = { 0 }, *held = NEW(&arena, Arena);
-    struct ArrowSchema s = { .format = "+s", .name = "", .n_children = n, .release = join_schema_release,
-                             .children = ARRAY(&arena, struct ArrowSchema *, n + 1), .private_data = held };
-    struct ArrowSchema *own = ARRAY(&arena, struct ArrowSchema, n + 1);
-    *held = arena;
-    for (int64_t i = 0; i < n; i++) {
-        own[i] = *from[i];
-        from[i]->release = NULL;
-        s.children[i] = &own[i];
-    }
-    *out = s;
-}
-
 void arrow_join_arrays(struct ArrowArray **from, int64_t n, const struct ArrowArray *batch, int64_t cut,
                        struct ArrowArray *out)
 {

@@ -17,7 +17,6 @@ bool arrow_import_column(Arena *, const ArrowField *, const struct ArrowArray *b
 
 /* One struct of children that are taken out of others, which stay to be released. Those of the first `cut` are cut to
  * the rows of the batch that they come from. */
-void arrow_join_schemas(struct ArrowSchema **from, int64_t n, struct ArrowSchema *out);
 void arrow_join_arrays(struct ArrowArray **from, int64_t n, const struct ArrowArray *batch, int64_t cut,
                        struct ArrowArray *out);
 

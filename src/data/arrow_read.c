@@ -31,6 +31,9 @@ typedef struct ArrowReader {
     bool *wanted;            /* [schema.n] */
     ArrowValues *values;     /* of each dictionary that has come */
     int dictionaries;
+    uint64_t versions;       /* of all of them, so far */
+    bool ended;              /* the stream; another one may follow */
+    uint64_t bytes;          /* of the stream, so far */
     Buf meta;                /* of the message at hand */
     bool broken;             /* its flatbuffer */
     int version;             /* of it */
@@ -50,6 +53,7 @@ static bool pull_bytes(ArrowReader *r, void *to, size_t n, size_t *got, Err *err
     size_t now = 1;
     for (*got = 0; *got < n && now; *got += now)
         if (!r->pull(r->context, (char *)to + *got, n - *got, &now, err)) return false;
+    r->bytes += *got;
     return true;
 }
 
@@ -85,25 +89,35 @@ static bool open_message(ArrowReader *r, Str meta, ArrowMessage *m, int64_t *bod
     r->version = (int)flat_int(&root, 0, 2, 0);
     *body = flat_int(&root, 3, 8, 0);
     bool there = flat_table(&root, 2, &m->header);
-    if (!there || r->broken) return refuse_arrow("found a message that is no Arrow message", err);
+    if (!there || r->broken || !m->kind) return refuse_arrow("found a message that is no Arrow message", err);
     if (*body < 0 || *body > BODY_MOST)
         return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a body of %lld bytes, wanted at most 2 GiB: send "
                     "smaller batches", (unsigned long long)r->messages + 1, (long long)*body);
     return true;
 }
 
-/* *more false: the end, marked or not. */
+static bool refuse_rest(uint64_t at, Err *err)
+{
+    return fail(err, EF_INVALID_INPUT, "Arrow: byte %llu: found bytes behind the end of the stream, wanted nothing, or "
+                "another stream of the same columns", (unsigned long long)at);
+}
+
+/* A message, the mark of a stream's end (kind 0), or *more false: the end of all. */
 static bool next_of_stream(ArrowReader *r, Arena *arena, ArrowMessage *m, bool *more, Err *err)
 {
+    const uint64_t at = r->bytes;
     char word[4];
     size_t got;
     int64_t size;
+    *m = (ArrowMessage){ 0 };
     if (!pull_bytes(r, word, 4, &got, err)) return false;
     *more = got > 0;
-    if (got == 4 && word_at(word) == UINT32_MAX && !pull_bytes(r, word, 4, &got, err)) return false;
-    if (*more && got < 4) return arrow_cut_short(r, err);
-    uint32_t n = *more ? word_at(word) : 0;
-    *more = n > 0;
+    if (!*more) return true;
+    const bool marked = got == 4 && word_at(word) == UINT32_MAX;
+    if (marked && !pull_bytes(r, word, 4, &got, err)) return false;
+    const uint32_t n = got == 4 ? word_at(word) : 0;
+    if (r->ended && !marked && (n || got < 4)) return refuse_rest(at, err);
+    if (got < 4) return arrow_cut_short(r, err);
     if (!n) return true;
     if (n > META_MOST) return refuse_arrow("found no message of Arrow, wanted a stream of them", err);
     r->meta.n = 0;
@@ -485,7 +499,7 @@ static ArrowValues *place_of_values(ArrowReader *r, int64_t id)
     ArrowValues *there = (ArrowValues *)find_values(r, id);
     if (there) return there;
     if (!r->values) r->values = ARRAY(r->arena, ArrowValues, r->fields);
-    r->values[r->dictionaries].id = id;
+    r->values[r->dictionaries] = (ArrowValues){ .id = id, .version = ++r->versions };
     return &r->values[r->dictionaries++];
 }
 
@@ -513,27 +527,80 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
     ArrowValues *values = place_of_values(r, id);
     if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
-        *values = (ArrowValues){ .id = id, .version = values->version + 1 };
+        *values = (ArrowValues){ .id = id, .version = ++r->versions };
     *next_part(r, values) = a;
     values->length += a.length;
+    return true;
+}
+
+/* ---- streams one behind the other ---- */
+static bool same_fields(const ArrowField *a, const ArrowField *b, int n);
+
+static bool same_field(const ArrowField *a, const ArrowField *b)
+{
+    const bool encoding = a->encoded == b->encoded && a->dictionary == b->dictionary && a->ordered == b->ordered &&
+                          a->index_bits == b->index_bits && a->index_signed == b->index_signed;
+    return encoding && str_eq(a->name, b->name) && a->kind == b->kind && a->nullable == b->nullable &&
+           memcmp(a->param, b->param, sizeof a->param) == 0 && str_eq(a->zone, b->zone) &&
+           a->children == b->children && same_fields(a->child, b->child, a->children);
+}
+
+static bool same_fields(const ArrowField *a, const ArrowField *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!same_field(&a[i], &b[i])) return false;
+    return true;
+}
+
+static bool refuse_field(uint64_t at, int i, const ArrowField *found, const ArrowField *wanted, Err *err)
+{
+    enum { NAME_MOST = 60 };
+    const bool alike = str_eq(found->name, wanted->name) && found->kind == wanted->kind &&
+                       found->nullable == wanted->nullable;
+    return fail(err, EF_INVALID_INPUT, "Arrow: byte %llu: another stream: found column %d as \"%.*s\" (%s%s), wanted "
+                "\"%.*s\" (%s%s) as in the first%s", (unsigned long long)at, i + 1,
+                (int)MIN(found->name.n, NAME_MOST), found->name.p, arrow_kind_name(found->kind),
+                found->nullable ? "" : " not null", (int)MIN(wanted->name.n, NAME_MOST), wanted->name.p,
+                arrow_kind_name(wanted->kind), wanted->nullable ? "" : " not null",
+                alike ? ", where its type has other details" : "");
+}
+
+/* Its schema must be the first one's; its dictionaries are its own. */
+static bool join_stream(ArrowReader *r, Arena *arena, const FlatTable *schema, uint64_t at, Err *err)
+{
+    ArrowReader other = *r;
+    other.arena = arena, other.fields = 0;
+    if (!read_schema(&other, schema, err)) return false;
+    if (r->broken) return refuse_arrow("found a schema that leads out of its message", err);
+    if (other.schema.n != r->schema.n)
+        return fail(err, EF_INVALID_INPUT, "Arrow: byte %llu: another stream: found %d columns, wanted %d as in the "
+                    "first", (unsigned long long)at, other.schema.n, r->schema.n);
+    for (int i = 0; i < r->schema.n; i++)
+        if (!same_field(&other.schema.field[i], &r->schema.field[i]))
+            return refuse_field(at, i, &other.schema.field[i], &r->schema.field[i], err);
+    r->dictionaries = 0;
+    r->ended = false;
     return true;
 }
 
 static bool arrow_next(BatchReader *reader, Arena *arena, ArrowBatch *out, bool *more, Err *err)
 {
     ArrowReader *r = (ArrowReader *)reader;
+    const uint64_t at = r->bytes;
     ArrowMessage m;
-    for (;;) {
-        if (r->pull ? !next_of_stream(r, arena, &m, more, err) : !next_of_file(r, &m, more, err)) return false;
-        if (!*more) return true;
-        r->messages++;
-        if (m.kind == HEADER_BATCH) return read_batch(r, arena, &m, out, err);
-        if (m.kind == HEADER_SCHEMA)
-            return refuse_arrow("found a second schema, wanted batches of the first: a stream has one", err);
-        if (m.kind != HEADER_DICTIONARY) return refuse_arrow("found another message than a batch", err);
-        if (r->pull) m.body = (Str){ str_dup(r->arena, m.body), m.body.n }; /* it outlives the batch */
-        if (!read_dictionary(r, &m, err)) return false;
-    }
+    r->all.unready = false;
+    if (r->pull ? !next_of_stream(r, arena, &m, more, err) : !next_of_file(r, &m, more, err)) return false;
+    if (!*more) return true;
+    r->all.unready = m.kind != HEADER_BATCH;
+    if (!m.kind) return r->ended = true;
+    r->messages++;
+    if (r->ended) return m.kind == HEADER_SCHEMA ? join_stream(r, arena, &m.header, at, err) : refuse_rest(at, err);
+    if (m.kind == HEADER_BATCH) return read_batch(r, arena, &m, out, err);
+    if (m.kind == HEADER_SCHEMA)
+        return refuse_arrow("found a second schema, wanted batches of the first: a stream has one", err);
+    if (m.kind != HEADER_DICTIONARY) return refuse_arrow("found another message than a batch", err);
+    if (r->pull) m.body = (Str){ str_dup(r->arena, m.body), m.body.n }; /* it outlives the batch */
+    return read_dictionary(r, &m, err);
 }
 
 /* ---- opening ---- */

@@ -17,6 +17,8 @@ struct BatchReader {         /* the first member of a form's own; lives in the a
     void (*want)(BatchReader *, int column);
     bool (*next)(BatchReader *, Arena *, ArrowBatch *, bool *more, Err *);
     void (*close)(BatchReader *);
+    /* next has read something that is no batch (a dictionary, a stream's end): *more is true, but none is there yet. */
+    bool unready;
     /* (optional) set by whoever mapped the file: these bytes are not needed again, and need not stay resident. */
     void (*forget)(const void *, size_t);
 };
@@ -28,6 +30,14 @@ static inline void batches_want(BatchReader *r, int column) { r->want(r, column)
 /* The next batch: its columns in the arena; they view the reader's own where that outlives them (a mapped
  * file, dictionaries). *more false: there is none. Errors say which batch. */
 static inline bool batches_next(BatchReader *r, Arena *arena, ArrowBatch *out, bool *more, Err *err)
+{
+    do
+        if (!r->next(r, arena, out, more, err)) return false;
+    while (*more && r->unready);
+    return true;
+}
+/* The same, one message at a time: who has answers to write does so before the next may have to be waited for. */
+static inline bool batches_step(BatchReader *r, Arena *arena, ArrowBatch *out, bool *more, Err *err)
 {
     return r->next(r, arena, out, more, err);
 }

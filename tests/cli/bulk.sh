@@ -181,6 +181,33 @@ printf '{"id":1,"text":"Pune","n":"2"}\n' >one.jsonl
 "$EF" map -m "$MODEL" one.jsonl --keep n,text --output-format arrow >second.arrows 2>err
 { head -c -8 first.arrows && cat second.arrows; } >both.arrows # without the end mark between them
 refuses "a stream with two schemas" "found a second schema" "$EF" map -m "$MODEL" both.arrows
+"$EF" map -m "$MODEL" first.arrows --keep id --output-format csv >alone.csv 2>err
+cat first.arrows first.arrows >twice.arrows
+{ cat alone.csv && tail -n +2 alone.csv; } >twice.csv
+works "two streams one behind the other" "$EF" map -m "$MODEL" twice.arrows --keep id --output-format csv
+same "both are answered" txt twice.csv
+{ gzip -c first.arrows && gzip -c first.arrows; } | "$EF" map -m "$MODEL" --keep id --output-format csv >txt 2>err
+same "both, packed, from a pipe" txt twice.csv
+works "two streams to a file" "$EF" map -m "$MODEL" twice.arrows --keep id -o twice.arrow
+head -c -400 twice.arrow >half.arrow
+works "two streams, gone on with" "$EF" map -m "$MODEL" twice.arrows --keep id -o half.arrow --resume
+same "the same file" half.arrow twice.arrow
+works "two streams as a checkpoint" "$EF" map -m "$MODEL" twice.arrows --keep id --checkpoint twice --rows-per-part 1
+[ "$(ls twice/part-* | wc -l)" = 2 ]
+check $? "two streams, two parts"
+cat "$ARROW/replaced.arrows" "$ARROW/replaced.arrows" >words.arrows
+"$EF" map -m "$MODEL" "$ARROW/replaced.arrows" --column word --keep word --output-format jsonl --errors keep >wanted 2>err
+cat wanted wanted >wanted2
+works "two streams with dictionaries" "$EF" map -m "$MODEL" words.arrows --column word --keep word -o words2.arrows
+works "and read" "$EF" map -m "$MODEL" words2.arrows --column word --keep word --output-format jsonl --errors keep
+same "each has its own words" txt wanted2
+size=$(wc -c <first.arrows)
+cat first.arrows second.arrows >both.arrows
+refuses "two streams with other columns" "byte $size: another stream: found column 1 as \"n\" (utf8), wanted \"id\" (utf8)" \
+    "$EF" map -m "$MODEL" both.arrows --keep text
+{ cat first.arrows && echo more; } >both.arrows
+refuses "bytes behind a stream" "byte $size: found bytes behind the end of the stream" "$EF" map -m "$MODEL" both.arrows --keep id --output-format csv
+same "what came before is answered" txt alone.csv
 refuses "a checkpoint of two schemas" "one checkpoint has one schema" "$EF" map -m "$MODEL" --checkpoint two-schemas \
     --keep text "$ARROW/polars.arrow" first.arrows
 yes '{"id":1,"text":null}' | head -300000 >nulls.jsonl
@@ -263,5 +290,16 @@ for lines in 1 3 700; do
 done
 exec 9>&- && wait $!
 check $? "map ends when its input does"
+# The same with streams of Arrow: the end mark came, and the pipe stays open.
+mkfifo ends && { "$EF" map -m "$MODEL" --keep id --output-format csv <ends >ended 2>err & } && exec 9>ends
+for wanted in alone.csv twice.csv; do
+    cat first.arrows >&9
+    tries=0
+    while ! cmp -s ended "$wanted" && [ $tries -lt 300 ]; do sleep 0.1 && tries=$((tries + 1)); done
+    same "map answers behind the end of a stream" ended "$wanted"
+done
+exec 9>&- && wait $!
+check $? "map ends when its input does, behind the end of a stream"
+same "and has added nothing" ended twice.csv
 "$EF" map -m "$MODEL" <many.jsonl >/dev/full 2>err && flunk "full disk" || { grep -q 'cannot be written' err; check $? "full disk"; }
 finish

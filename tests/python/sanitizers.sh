@@ -30,7 +30,8 @@ under() {
         tail -60 "$folder/log" && failed=$((failed + 1)) && echo "  FAILED: $name"
     fi
 }
-under san "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" "libasan.so libubsan.so" test_core test_faces
-under tsan "-O1 -g -fsanitize=thread" libtsan.so test_core.Hard.test_threads test_core.Hard.test_close_while_others_call
+under san "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" "libasan.so libubsan.so" test_core test_faces test_arrow
+under tsan "-O1 -g -fsanitize=thread" libtsan.so test_core.Hard.test_threads test_core.Hard.test_close_while_others_call \
+    test_arrow.Threads.test_another_thread_reads test_arrow.Threads.test_released_by_a_thread_of_another_library
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

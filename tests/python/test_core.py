@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import threading
 import unittest
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -36,6 +37,25 @@ def rounds(short: int, long: int) -> int:
 def python(code: str, timeout: int = 120) -> subprocess.CompletedProcess[str]:
     """A fresh interpreter; what it prints and how it ends."""
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+
+
+def resident() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def check_flat(test: unittest.TestCase, call: Callable[[int], None], watched: Sequence[Any], times: tuple[int, int]) -> None:
+    """After call(times[0]), call(times[1]) leaves neither references to what is watched nor memory."""
+    call(times[0])
+    gc.collect()
+    counts, blocks, before = [sys.getrefcount(one) for one in watched], sys.getallocatedblocks(), resident()
+    call(times[1])
+    gc.collect()
+    for one, count in zip(watched, counts):
+        test.assertLess(abs(sys.getrefcount(one) - count), 50, f"references to {one!r:.60}")
+    test.assertLess(sys.getallocatedblocks() - blocks, 500)
+    if not SLOW:
+        test.assertLess(resident() - before, 8 << 20)
 
 
 class Calls(unittest.TestCase):
@@ -327,21 +347,8 @@ class Hard(unittest.TestCase):
                     except (TypeError, ValueError):
                         pass
 
-        def resident() -> int:
-            with open("/proc/self/statm", encoding="ascii") as file:
-                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
         watched = (text, ids, params, model, graph, None, True, ef.Tensor, ef.Encoding, errors.InputError)
-        call(rounds(300, 5000))
-        gc.collect()
-        counts, blocks, before = [sys.getrefcount(one) for one in watched], sys.getallocatedblocks(), resident()
-        call(rounds(1500, 100000))
-        gc.collect()
-        for one, count in zip(watched, counts):
-            self.assertLess(abs(sys.getrefcount(one) - count), 50, f"references to {one!r:.60}")
-        self.assertLess(sys.getallocatedblocks() - blocks, 500)
-        if not SLOW:
-            self.assertLess(resident() - before, 8 << 20)
+        check_flat(self, call, watched, (rounds(300, 5000), rounds(1500, 100000)))
 
     def test_fork(self) -> None:
         done = python(f"""
