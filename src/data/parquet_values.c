@@ -196,7 +196,8 @@ static bool dictionary_one(const ParquetValues *v, ParquetRaw *to, uint32_t i)
     if (width) return buf_add(&to->data, d->data.p + i * width, width), true;
     int32_t span[2];
     memcpy(span, d->offset.p + i * sizeof *span, sizeof span);
-    return raw_bytes(to, d->data.p + span[0], (size_t)(span[1] - span[0]));
+    const size_t bytes = (size_t)(span[1] - span[0]);
+    return raw_bytes(to, bytes ? d->data.p + span[0] : "", bytes); /* of empty strings alone there is no data */
 }
 
 static bool dictionary_take(ParquetValues *v, ParquetRaw *to, size_t n)
