@@ -24,7 +24,9 @@ __all__ = ["Encoder", "StreamError", "schema", "stream"]
 
 
 class StreamError(RuntimeError):
-    """The process ended before it had answered everything."""
+    """The process ended before it had answered everything. killed: by a signal, not by itself."""
+
+    killed = False
 
 
 def command(package: str, column: str, threads: int, program: str | None, options: dict[str, Any]) -> list[str]:
@@ -73,7 +75,9 @@ class _Process:
         self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, self.log.tell() - 2000))
         said = self.log.read().decode(errors="replace").strip()
-        return StreamError(f"{self.name}: {what} (status {status}): {said[-1000:]}")
+        error = StreamError(f"{self.name}: {what} (status {status}): {said[-1000:]}")
+        error.killed = isinstance(status, int) and status < 0
+        return error
 
     def end(self) -> None:
         self.child.kill()
@@ -221,11 +225,11 @@ class Encoder:
         type(self).__init__(self, **{k: v for k, v in state.items() if k != "options"}, **state["options"])
 
     def _answer(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        used = self._process is not None  # it has answered before: then it is not the command that is wrong
+        used = self._process is not None
         try:
             return self._ask(batch)
-        except StreamError:
-            if not used:
+        except StreamError as error:
+            if not used and not error.killed:  # it has never answered, and ended by itself: the command is wrong
                 raise
             return self._ask(batch)
 
