@@ -365,8 +365,9 @@ static void plan_memory(Plan *plan)
 }
 
 /* ---- one plan for many batches ---- */
-/* A step that reads what was made from shapes. What meets tokens was found to be the same in any batch (layout.c), but not
- * numbers that say a shape, nor what has rows of its own; of these, spreading reads the first alone. */
+/* A step that reads what was made from shapes. What meets tokens was found to be the same in any
+ * batch (layout.c), but not numbers that say a shape, nor what has rows of its own; of these,
+ * spreading reads the first alone. */
 static bool plan_reads_shapes(const Plan *plan, const PlanStep *step)
 {
     for (int k = 0; step->kind != STEP_SPREAD && k < step->n_in; k++) {
