@@ -195,8 +195,9 @@ install: all man shared
 	    >$(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
 
 # The extension of the Python package, for this machine: then PYTHONPATH=python works.
+PYTHON     ?= python3
 python:
-	python3 python/build.py --cc '$(CC)' --libs '$(filter-out -lnghttp2 -lssl -lcrypto,$(LIBS))'
+	$(PYTHON) python/build.py --cc '$(CC)' --libs '$(filter-out -lnghttp2 -lssl -lcrypto,$(LIBS))'
 
 clean:
 	rm -rf build

@@ -73,8 +73,10 @@ class Target:
         folder = self.folder / "python"
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(sysconfig.get_path("include"), folder)
-        shutil.copy(sysconfig.get_config_h_filename(), folder / "pyconfig.h")
+        include = pathlib.Path(sysconfig.get_path("include"))
+        own = include.parent / (sysconfig.get_config_var("MULTIARCH") or "") / include.name / "pyconfig.h"  # Debian's
+        shutil.copytree(include, folder)
+        shutil.copy(own if own.exists() else sysconfig.get_config_h_filename(), folder / "pyconfig.h")
         return folder
 
     def extension(self):

@@ -199,11 +199,9 @@ bool writer_align(FileWriter *w, size_t to, Err *err)
     return true;
 }
 
-/* Names a file without a name: a link cannot replace a file, so it gets a temporary one first. */
-static bool give_name(FileWriter *w)
+/* A link cannot replace a file: where there is one, a temporary name comes first. */
+static bool name_beside(FileWriter *w, const char *self)
 {
-    char self[64];
-    snprintf(self, sizeof self, "/proc/self/fd/%d", w->fd);
     int taken = mkstemp(w->spare); /* reserves a name nobody else uses */
     if (taken < 0) return false;
     close(taken);
@@ -211,6 +209,15 @@ static bool give_name(FileWriter *w)
     if (linkat(AT_FDCWD, self, AT_FDCWD, w->spare, AT_SYMLINK_FOLLOW) != 0) return false;
     w->temporary = w->spare;
     return true;
+}
+
+/* Gives a file without a name its own in one step, so that a program killed here leaves no other. */
+static bool name_unnamed(FileWriter *w)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", w->fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, w->path, AT_SYMLINK_FOLLOW) == 0) return true;
+    return errno == EEXIST && name_beside(w, self);
 }
 
 static bool close_stream(FileWriter *w, Err *err)
@@ -227,10 +234,10 @@ bool writer_commit(FileWriter *w, Err *err)
     umask(mask);
     if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0) return writer_fail(w, err);
     if (!w->copy && fsync(w->fd) != 0) return writer_fail(w, err);
-    if (!w->temporary && !give_name(w)) return writer_fail(w, err);
+    if (!w->temporary && !name_unnamed(w)) return writer_fail(w, err);
     int fd = w->fd;
     w->fd = -1;
-    if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return writer_fail(w, err);
+    if (close(fd) != 0 || (w->temporary && rename(w->temporary, w->path) != 0)) return writer_fail(w, err);
     guard_let_go(&w->hold);
     return true;
 }

@@ -365,6 +365,17 @@ static bool lock_folder(int fd)
     return locked;
 }
 
+/* Removes files that a killed run has not yet given their names. */
+static void remove_unnamed(const char *folder)
+{
+    DIR *open = opendir(folder);
+    for (struct dirent *e; open && (e = readdir(open));)
+        if (fnmatch("part-*.parquet.tmp.??????", e->d_name, 0) == 0 ||
+            fnmatch("run.json.tmp.??????", e->d_name, 0) == 0)
+            unlinkat(dirfd(open), e->d_name, 0);
+    if (open) closedir(open);
+}
+
 bool parts_open(Arena *arena, const char *folder, bool gzip, MapParts **out, Err *err)
 {
     MapParts *p = NEW(arena, MapParts);
@@ -378,6 +389,7 @@ bool parts_open(Arena *arena, const char *folder, bool gzip, MapParts **out, Err
         close(p->lock);
         return fail(err, EF_IO, "--checkpoint: %s: another process is at work there", folder);
     }
+    remove_unnamed(folder);
     *out = p;
     const char *run = run_path(p, arena);
     p->known = file_is(run);

@@ -98,6 +98,7 @@ while [ $kills -lt "$wanted" ] && [ $tries -lt $((wanted * 10)) ]; do
         [ ! -f "$part" ] || cmp -s "$part" "whole/${part#cut/}" || flunk "after a kill: $part differs"
     done
     [ $((kills % 4)) != 0 ] && [ $kills -lt "$wanted" ] && continue
+    : >cut/part-00000-00001.parquet.tmp.a1B2c3 && : >cut/run.json.tmp.a1B2c3 # where a file system has no files without names
     works "gone on with" run cut many.parquet
     for part in whole/*; do same "after $kills kills" "$part" "cut/${part#whole/}"; done
     [ "$(ls cut | grep -c .)" = "$(ls whole | grep -c .)" ]

@@ -8,6 +8,7 @@ Engines: stream, spark, ray, daft, duckdb, polars. Status 77: the engine is not 
 import glob
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -157,6 +158,7 @@ def main():
         print(f"{module} is not installed")
         sys.exit(77)
     out = f"{folder}/{engine}.parquet"
+    shutil.rmtree(out, ignore_errors=True)  # Ray adds to a folder that is there
     if more:
         threading.Thread(target=kill_one, args=(package, more == "actor"), daemon=True).start()
     begin = time.time()
