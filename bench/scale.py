@@ -82,7 +82,7 @@ def in_engine(engine, package, folders):
     best = {}
     for _ in range(ROUNDS):
         for rows, folder in folders.items():
-            seconds, done = cpu([sys.executable, ENGINES, engine, package, folder])
+            seconds, done = cpu([sys.executable, ENGINES, engine, package, folder, "unchecked"])
             if seconds is None:
                 return print(f"{engine:<19} left out: {done.stdout.decode().strip()}")
             best[rows] = min(best.get(rows, 1e9), seconds)

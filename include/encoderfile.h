@@ -121,7 +121,7 @@ typedef struct { /* bytes are borrowed for the duration of the call */
 
 typedef struct {         /* zero means: the default */
     size_t struct_size;
-    int threads;         /* default: the CPUs this process may use */
+    int threads;         /* default: the CPUs this process may use; at most 4096 */
     const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
     /* What the model is for, by Hugging Face's name or ours ("ner", "token_classification"); a folder
      * or an .onnx then needs no config.json. Default: as its files say. */
@@ -162,7 +162,7 @@ void ef_set_log(void (*line)(void *own, ef_level, const char *text), void *own);
 /* How far a call is: stage "downloading", "packing weights"; total 0: not known. false ends the call with
  * EF_CANCELLED, and what it was writing is removed. */
 typedef bool (*ef_progress)(void *own, const char *stage, uint64_t done, uint64_t total);
-/* Of ef_open, ef_graph_open and the tools that this thread calls from now on; NULL: none. */
+/* Of ef_open, ef_graph_open, ef_encode and the tools that this thread calls from now on; NULL: none. */
 void ef_set_progress(ef_progress, void *own);
 
 /* A package, a model folder or the weights in one (.onnx, .safetensors, pytorch_model.bin); "hf:org/name", a model
@@ -175,7 +175,7 @@ const ef_info *ef_describe(const ef_model *);
 void ef_close(ef_model *);
 
 /* Inputs of one call are batched together and with those of other threads; replies keep input order.
- * params_json: options of POST /predict ({"offsets":"chars"}), or NULL. */
+ * params_json: the task's options of POST /predict ({"offsets":"chars"}), or NULL; others are an error. */
 ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
 /* The same inputs through a pipeline of transformers; the reply's JSON is what that returns for them: for one
  * input its result, for several a list (docs/run.md). task: any name of a task that the model can do; NULL: the
@@ -183,7 +183,8 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
  * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
 ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
 /* The same without waiting. done may be NULL; it is called once, on a thread of the library, and must not close the
- * model; from then on ef_finish does not wait. A call is finished before its model is closed. */
+ * model; from then on ef_finish does not wait. A call is finished before its model is closed. NULL, which ef_start
+ * gives when it fails, is a call that is done, has nothing to cancel, and has no reply: EF_INVALID_INPUT. */
 typedef struct ef_call ef_call;
 ef_call *ef_start(ef_model *, const ef_input *, size_t count, const char *params_json,
                   void (*done)(void *own), void *own, ef_error *);
@@ -328,6 +329,7 @@ const int32_t *ef_tokens_offsets(const ef_tokens *); /* [count][2], into the tex
 const int32_t *ef_tokens_type_ids(const ef_tokens *); /* [count] */
 const int32_t *ef_tokens_word_ids(const ef_tokens *); /* [count]; -1: special */
 const uint8_t *ef_tokens_special(const ef_tokens *); /* [count]: 1 where the text has nothing */
+const uint8_t *ef_tokens_sequences(const ef_tokens *); /* [count]: 1 in the second text; 0 where special */
 const uint8_t *ef_tokens_attention(const ef_tokens *); /* [count]: 0 for padding; NULL: none */
 const char *ef_tokens_text(const ef_tokens *, size_t index); /* NULL: no such token */
 const ef_tokens *ef_tokens_overflow(const ef_tokens *, size_t index); /* NULL: no more of them */

@@ -119,18 +119,73 @@ static void earlier_callers(ef_model *m)
     ef_input in = ef_text(text), none = { .kind = EF_TEXT, .data = text, .size = 2 };
     ef_tokens *t;
     size_t all, n;
-    ef_encode_options o = { .struct_size = offsetof(ef_encode_options, cut), .max_length = 4, .cut = 7 };
+    ef_encode_options o = { .struct_size = offsetof(ef_encode_options, cut_left), .max_length = 4, .cut_left = true };
     CHECK(ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && ef_tokens_ids(t, &n) && n == 4);
+    const int32_t right = ef_tokens_ids(t, &n)[1];
     ef_tokens_free(t);
+    o.struct_size = sizeof o;
+    CHECK(ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && ef_tokens_ids(t, &n)[1] != right);
+    ef_tokens_free(t);
+    o.cut = 7;
     o.struct_size = offsetof(ef_encode_options, max_length);
     CHECK(ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && ef_tokens_ids(t, &all) && all > 4);
     ef_tokens_free(t);
+    o.struct_size = 12; /* as no compiler makes them: perhaps half a pointer */
+    CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && says(&err, "found 12, wanted sizeof"));
     o.struct_size = 3;
     CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && says(&err, "found 3, wanted sizeof"));
     o.struct_size = 0; /* version 0.1: all of these */
     CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && says(&err, "cut: found 7"));
     CHECK(!ef_predict(m, &none, 1, NULL, &err) && says(&err, "ef_input: struct_size: found 0"));
+    static const struct { ef_encode_options o; const char *says; } below[] = {
+        { { .max_length = -1 }, "max_length: found -1, wanted 0 or more" }, { { .stride = -1 }, "stride: found -1" },
+        { { .pad = true, .pad_length = -1 }, "pad_length: found -1" }, { { .threads = -9 }, "threads: found -9" },
+        { { .pad = true, .pad_multiple = INT32_MIN }, "pad_multiple: found -2147483648" },
+    };
+    for (size_t i = 0; i < COUNT(below); i++)
+        CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &below[i].o, &t, &err) && says(&err, below[i].says));
+    CHECK(!ef_decode(ef_model_tokenizer(m), NULL, 3, false, &err) && says(&err, "found no ids, wanted 3"));
+    char *nothing = ef_decode(ef_model_tokenizer(m), NULL, 0, false, &err);
+    CHECK(nothing && !*nothing);
+    ef_string_free(nothing);
+    struct ArrowArrayStream stream = { 0 };
+    CHECK(!ef_map_arrow(m, NULL, NULL, &stream, &err) && says(&err, "found no stream"));
+    CHECK(!ef_map_arrow(m, &stream, NULL, NULL, &err) && says(&err, "found no stream"));
+    CHECK(!ef_map_arrow(m, &stream, NULL, &stream, &err) && says(&err, "found a stream that was released"));
     CHECK(ef_describe(m)->struct_size == sizeof(ef_info));
+}
+
+/* Of a model, of a graph, and those of a call. */
+static void options_that_cannot_be(void)
+{
+    TEST("options that cannot be");
+    static const struct { ef_options o; const char *says; } wrong[] = {
+        { { .threads = -1 }, "threads: found -1, wanted 1 to 4096, or 0 for the default" },
+        { { .threads = 4097 }, "threads: found 4097" }, { { .threads = INT32_MIN }, "threads: found -2147483648" },
+        { { .struct_size = sizeof(ef_options), .replicas = -1 }, "replicas: found -1" },
+        { { .struct_size = 3 }, "ef_options: struct_size: found 3" },
+    };
+    ef_error err = { 0 };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        CHECK(!ef_open(model_path, &wrong[i].o, &err) && err.code == EF_INVALID_INPUT && says(&err, wrong[i].says));
+        CHECK(!ef_graph_open(model_path, &wrong[i].o, &err) && err.code == EF_INVALID_INPUT && says(&err, wrong[i].says));
+    }
+    static const struct { const char *json, *says; } unknown[] = {
+        { "{\"foo\": 1}", "unknown option \"foo\", wanted those of token_classification: metadata, " },
+        { "{\"offsets\": \"chars\", \"pooling\": \"cls\"}", "unknown option \"pooling\"" },
+        { "{\"ofsets\": \"chars\"}", "unknown key \"ofsets\": did you mean offsets?" },
+        { "[1]", "found a list" },
+    };
+    ef_model *m = ef_open(model_path, &(ef_options){ .threads = 1 }, &err);
+    ef_input in = ef_text("AC bus");
+    for (size_t i = 0; m && i < COUNT(unknown); i++) {
+        CHECK(!ef_predict(m, &in, 1, unknown[i].json, &err) && says(&err, unknown[i].says));
+        CHECK(!ef_start(m, &in, 1, unknown[i].json, NULL, NULL, &err) && says(&err, unknown[i].says));
+        CHECK(!ef_prepare(m, &in, 1, unknown[i].json, &err) && says(&err, unknown[i].says));
+    }
+    ef_reply *r = m ? ef_predict(m, &in, 1, "{\"offsets\": \"chars\", \"pooling\": null}", &err) : NULL;
+    CHECK(r); /* null: as if it were not there */
+    ef_reply_free(r), ef_close(m);
 }
 
 static void environment(void)
@@ -190,6 +245,7 @@ static void check_batch(const ef_tokenizer *t)
     CHECK(ef_tokens_word_ids(out[3])[0] == -1 && ef_tokens_word_ids(out[3])[1] == 0);
     ef_tokens_ids(out[1], &n);
     CHECK(ef_tokens_type_ids(out[1])[n - 1] == 1 && ef_tokens_type_ids(out[1])[0] == 0);
+    CHECK(ef_tokens_sequences(out[1])[1] == 0 && ef_tokens_sequences(out[1])[n - 2] == 1 && !ef_tokens_sequences(out[1])[n - 1]);
     const ef_tokens *window = ef_tokens_overflow(out[5], 0);
     CHECK(window && ef_tokens_ids(window, &n)[0] == ef_tokens_ids(out[5], &k)[0] && n <= 9);
     CHECK(strcmp(ef_tokens_text(window, 0), "[CLS]") == 0 && !ef_tokens_overflow(window, 0));
@@ -386,6 +442,7 @@ int main(void)
     later_callers(m);
     earlier_callers(m);
     environment();
+    options_that_cannot_be();
     tokens(m);
     tokenizer(m);
     toolchain(m);

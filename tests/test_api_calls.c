@@ -87,6 +87,9 @@ static void test_cancel(void)
     CHECK(!ef_finish(first, &err) && err.code == EF_CANCELLED);
     for (int i = 0; i < 2000 && __atomic_load_n(&done, __ATOMIC_ACQUIRE) < 2; i++) usleep(1000);
     CHECK(__atomic_load_n(&done, __ATOMIC_ACQUIRE) == 2); /* also of those that were cancelled */
+    ef_cancel(NULL); /* as a failed ef_start gives it */
+    CHECK(ef_wait(NULL, -1) && ef_wait(NULL, 0));
+    CHECK(!ef_finish(NULL, &err) && err.code == EF_INVALID_INPUT && says(&err, "found no call") && !ef_finish(NULL, NULL));
     ef_call *late = ef_start(m, in, 1, NULL, NULL, NULL, &err);
     CHECK(ef_wait(late, 60000));
     ef_cancel(late); /* too late: it has its reply */
@@ -280,7 +283,7 @@ static void told_and_ended(const char *name, Tool *tool, const char *from, const
         char *report = tool(from, to, &err);
         if (!CHECK(!report && err.code == EF_CANCELLED)) printf("  %s, after %d of %d\n", name, stop, all.calls);
         ef_string_free(report);
-        CHECK(!file_is(to) && !file_is(str_format(&arena, "%s/model.onnx", to)));
+        CHECK(!file_is(to) && !dir_is(to));
         remove_tree(to);
     }
     ef_set_progress(NULL, NULL);
@@ -292,6 +295,27 @@ static void *unheard(void *seen)
     (void)seen;
     ef_string_free(ef_inspect("examples/bus-ner", NULL, NULL));
     return NULL;
+}
+
+/* Told of texts, and ended between two of them: then there are no tokens. */
+static void ended_tokenizing(Seen *some)
+{
+    enum { MANY = 200 };
+    ef_error err = { 0 };
+    ef_input in[MANY];
+    ef_tokens *out[MANY];
+    ef_tokenizer *t = ef_tokenizer_open("examples/bus-ner", &err);
+    for (int i = 0; i < MANY; i++) in[i] = ef_text("bus to Goa");
+    *some = (Seen){ 0 };
+    ef_set_progress(see, some);
+    ef_encode_options o = { .threads = 1 };
+    CHECK(t && ef_encode(t, in, MANY, &o, out, &err) && some->calls > MANY && some->back == 0);
+    for (int i = 0; i < MANY; i++) ef_tokens_free(out[i]);
+    for (int stop = 1; stop < 2 * MANY; stop += 66) {
+        *some = (Seen){ .stop_after = stop };
+        CHECK(!ef_encode(t, in, MANY, stop % 2 ? &o : NULL, out, &err) && err.code == EF_CANCELLED && !out[0] && !out[MANY - 1]);
+    }
+    ef_tokenizer_close(t);
 }
 
 static void test_progress(const char *folder)
@@ -311,6 +335,7 @@ static void test_progress(const char *folder)
     CHECK(!ef_open("examples/bus-ner", NULL, &err) && err.code == EF_CANCELLED);
     some.calls = 0;
     CHECK(!ef_graph_open("examples/bus-ner", NULL, &err) && err.code == EF_CANCELLED);
+    ended_tokenizing(&some);
     ef_set_progress(see, &all);
     pthread_t other;
     CHECK(pthread_create(&other, NULL, unheard, NULL) == 0 && pthread_join(other, NULL) == 0);

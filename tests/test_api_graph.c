@@ -158,6 +158,8 @@ static void test_refused(ef_graph *g)
     CHANGED((one[0].type = EF_F32, one[0].data = numbers, one[0].size = sizeof numbers), EF_INVALID_INPUT,
             "input 'input_ids': found float[3,9], wanted int64");
     CHANGED(one[0].struct_size = 0, EF_INVALID_INPUT, "struct_size");
+    CHANGED(one[0].struct_size = 12, EF_INVALID_INPUT, "struct_size: found 12, wanted sizeof");
+    CHANGED(one[1].struct_size = sizeof *one - 8, EF_INVALID_INPUT, "as the first has");
     CHANGED(one[1].struct_size = 1 << 20, EF_INVALID_INPUT, "struct_size");
     static const int64_t far_ids[27] = { 1 << 30 };
     CHANGED(one[0].data = far_ids, EF_INVALID_INPUT, "Model inference failed");

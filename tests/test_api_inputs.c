@@ -147,7 +147,9 @@ static void test_words(void)
     refuse(m, (ef_input){ sizeof in, EF_WORDS, none, 1, NULL, 0 }, "word 0: found no text");
     refuse(m, (ef_input){ sizeof in, EF_WORDS, words, 2, words, 2 }, "found two texts of words");
     refuse(other, in, "input 0: found words, wanted");
-    CHECK(!ef_run(m, NULL, &in, 1, NULL, &err) && says(&err, "ef_predict takes words"));
+    r = ef_run(m, NULL, &in, 1, "{\"delimiter\":\"--\",\"ignore_labels\":[]}", &err);
+    CHECK(r && strstr(ef_reply_json(r), "\"word\":\"bus\",\"start\":4,\"end\":7"));
+    ef_reply_free(r);
     ef_close(m), ef_close(other);
 }
 

@@ -332,6 +332,50 @@ static void test_steps(void)
     arena_free(&arena);
 }
 
+/* ---- values that are text ---- */
+static void test_text(void)
+{
+    TEST("text");
+    static const struct TextCase {
+        ArrowField field;
+        const char *bytes;
+        const char *text;
+    } cases[] = {
+        { { .kind = ARROW_DECIMAL, .param = { 9, 2, 32 } }, "\x84\xff\xff\xff", "-1.24" },
+        { { .kind = ARROW_DECIMAL, .param = { 9, 2, 32 } }, "\x05\0\0\0", "0.05" },
+        { { .kind = ARROW_DECIMAL, .param = { 9, 0, 32 } }, "\0\0\0\0", "0" },
+        { { .kind = ARROW_DECIMAL, .param = { 9, -3, 32 } }, "\x05\0\0\0", "5e3" },
+        { { .kind = ARROW_DECIMAL, .param = { 18, 1, 64 } }, "\0\0\0\0\0\0\0\x80", "-922337203685477580.8" },
+        { { .kind = ARROW_DECIMAL, .param = { 38, 40, 128 } }, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "0.0000000000000000000000000000000000000001" },
+        { { .kind = ARROW_DECIMAL, .param = { 9, 2000000000, 32 } }, "\x07\0\0\0", "7e-2000000000" },
+        { { .kind = ARROW_DATE }, "\0\0\0\0", "1970-01-01" },
+        { { .kind = ARROW_DATE }, "\xff\xff\xff\xff", "1969-12-31" },
+        { { .kind = ARROW_DATE }, "\x46\x4d\0\0", "2024-02-29" },
+        { { .kind = ARROW_DATE }, "\0\0\0\x80", "-5877641-06-23" },
+        { { .kind = ARROW_DATE }, "\xff\xff\xff\x7f", "+5881580-07-11" },
+        { { .kind = ARROW_DATE, .param = { 1 } }, "\xff\xff\xff\xff\xff\xff\xff\xff", "1969-12-31" },
+        { { .kind = ARROW_TIME, .param = { 1, 32 } }, "\x05\0\0\0", "00:00:00.005" },
+        { { .kind = ARROW_TIME, .param = { 0, 32 } }, "\x80\x51\1\0", NULL }, /* 24 hours */
+        { { .kind = ARROW_TIMESTAMP, .param = { 2 } }, "\xff\xff\xff\xff\xff\xff\xff\xff", "1969-12-31T23:59:59.999999" },
+        { { .kind = ARROW_TIMESTAMP, .zone = { "Asia/Tokyo", 10 } }, "\0\0\0\0\0\0\0\0", "1970-01-01T00:00:00Z" },
+        { { .kind = ARROW_TIMESTAMP, .param = { 9 } }, "\0\0\0\0\0\0\0\0", NULL }, /* an unknown unit */
+        { { .kind = ARROW_FIXED_BINARY, .param = { 16 }, .uuid = true }, "0123456789abcdef", "30313233-3435-3637-3839-616263646566" },
+    };
+    Arena arena = { 0 };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const ArrowColumn column = { .field = &cases[i].field, .length = 1, .data = { cases[i].bytes, 16 } };
+        const Value v = arrow_value(&arena, &column, 0);
+        const bool same = cases[i].text ? v.kind == V_STR && str_is(v.s, cases[i].text) : v.kind == V_INT;
+        if (!CHECK(same)) printf("  case %zu: %.*s\n", i, v.kind == V_STR ? (int)v.s.n : 0, v.s.p);
+    }
+    const ArrowField wide = { .kind = ARROW_INT, .param = { 64 } };
+    const Value v = arrow_value(&arena, &(ArrowColumn){ .field = &wide, .length = 1, .data = { "\xff\xff\xff\xff\xff\xff\xff\xff", 8 } }, 0);
+    Buf text = { .arena = &arena };
+    json_write(&text, &v);
+    CHECK(str_is(buf_view(&text), "18446744073709551615"));
+    arena_free(&arena);
+}
+
 /* What is written is read, and slots are where their sizes want them. */
 static void test_flat(void)
 {
@@ -363,6 +407,7 @@ static void test_flat(void)
 
 int main(void)
 {
+    test_text();
     test_flat();
     test_file("stream.arrows", SIZE_MAX);
     test_file("stream.arrows", 1);

@@ -221,6 +221,55 @@ static void test_broken(const char *name)
     arena_free(&arena);
 }
 
+/* ---- what columns mean ---- */
+static void same_fields(const ArrowField *a, const ArrowField *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const bool told = a[i].told != NULL;
+        CHECK(a[i].kind == b[i].kind && memcmp(a[i].param, b[i].param, sizeof a[i].param) == 0 && a[i].uuid == b[i].uuid);
+        CHECK(str_eq(a[i].zone, b[i].zone) && a[i].mark.converted == b[i].mark.converted);
+        CHECK(str_eq(a[i].mark.logical, b[i].mark.logical) && told == (b[i].told != NULL));
+        if (told) CHECK(a[i].told->kind == b[i].told->kind && a[i].told->encoded == b[i].told->encoded);
+        if (CHECK(a[i].pairs == b[i].pairs) && a[i].pairs) CHECK(str_eq(a[i].pair[0].value, b[i].pair[0].value));
+        if (CHECK(a[i].children == b[i].children)) same_fields(a[i].child, b[i].child, a[i].children);
+    }
+}
+
+static const ArrowField *field_named(const BatchReader *r, const char *name)
+{
+    for (int i = 0; i < r->fields->n; i++)
+        if (str_is(r->fields->field[i].name, name)) return &r->fields->field[i];
+    static const ArrowField none;
+    return &none;
+}
+
+/* Types that Arrow or Parquet does not have are those of the input in what is written from it. */
+static void test_meanings(void)
+{
+    static const char *const names[] = { "meant.parquet", "told.parquet" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        TEST(names[i]);
+        Arena arena = { 0 };
+        Buf ours = { 0 }, text = { 0 };
+        BatchReader *was = NULL, *now = NULL;
+        const Str bytes = golden_file(&arena, names[i]);
+        CHECK(write_again(bytes, 3, false, &ours) && read_text(buf_view(&ours), NULL, &text));
+        CHECK(parquet_open_file(&arena, bytes, &was, &err) && parquet_open_file(&arena, buf_view(&ours), &now, &err));
+        if (CHECK(was->fields->n == now->fields->n)) same_fields(was->fields->field, now->fields->field, was->fields->n);
+        const ArrowField *id = field_named(now, "id"), *json = field_named(now, "json");
+        CHECK(id->uuid && strstr(text.p, i ? "\"id\":\"00010203-0405-" : "\"id\":\"00112233-4455-6677-8899-aabbccddee10\""));
+        CHECK(json->mark.converted == 19 + 1 && json->kind == ARROW_UTF8);
+        if (i == 0) CHECK(field_named(now, "span")->mark.converted == 21 + 1 && field_named(now, "zoned")->mark.logical.n);
+        if (i == 1) CHECK(field_named(now, "took")->kind == ARROW_DURATION && str_is(field_named(now, "at")->zone, "Europe/Berlin"));
+        if (i == 1) CHECK(field_named(now, "word")->told->encoded && field_named(now, "lists")->told->kind == ARROW_LARGE_LIST);
+        if (i == 1) CHECK(field_named(now, "null")->kind == ARROW_NULL && field_named(now, "bits")->pairs == 2);
+        CHECK(i == 1 || !memmem(ours.p, ours.n, "ARROW:schema", 12));
+        batches_close(was), batches_close(now);
+        buf_free(&ours), buf_free(&text);
+        arena_free(&arena);
+    }
+}
+
 /* ---- lies ---- */
 typedef struct Lie {         /* a file with one column `text` of one page; what is not named is true */
     const char *says;        /* what the error says; NULL: it is read */
@@ -419,6 +468,8 @@ int main(int argc, char **argv)
     test_unpack();
     test_writers();
     test_refused();
+    test_meanings();
+    test_broken("told.parquet");
     test_broken("duckdb-v2.parquet");
     test_broken("pyarrow-delta-lz4.parquet");
     test_broken("spark.parquet");

@@ -402,6 +402,35 @@ static void test_speech(void)
     check_says(model, task, "{}", "inputs: found nothing");
 }
 
+static void test_empty(void)
+{
+    TEST("empty texts are their special tokens; an empty second text is none");
+    const char *labels = GOLDEN "labels", *all = "text-classification", *roberta = "tests/golden/strides/roberta";
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"\"}", "\"label\":");
+    check_says(labels, all, "{\"inputs\":[\"\"],\"parameters\":{}}", "\"label\":");
+    check_says(labels, all, "{\"inputs\":[{\"text\":\"x\",\"text_pair\":\"\"}],\"parameters\":{}}", "\"label\":");
+    check_says(roberta, "ner", "{\"inputs\":\"\"}", "[]");
+    check_says(roberta, "ner", "{\"task\":\"ner\",\"inputs\":[{\"words\":[\"\"]}]}", "[[]]");
+    check_says(GOLDEN "vectors", "embedding", "{\"task\":\"feature-extraction\",\"inputs\":\"\"}", "[[[");
+    check_says(GOLDEN "masks", "fill-mask", "{\"task\":\"fill-mask\",\"inputs\":\"\"}", "found an empty text");
+}
+
+/* Ten words; a limit below the special tokens is none, and what then does not fit is refused before it is run. */
+static void test_cut(void)
+{
+    TEST("truncation and max_length");
+    const char *labels = GOLDEN "labels", *all = "text-classification";
+#define LONG_PAIR "\"inputs\":{\"text\":\"a b c d e f g h i j\",\"text_pair\":\"k\"},\"parameters\":"
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":\"only_first\",\"max_length\":8}}", "\"label\":");
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":\"only_second\",\"max_length\":8}}",
+               "truncation: the second text");
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":\"bad\"}}",
+               "parameters.truncation: found \"bad\", wanted one of \"longest_first\"");
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":3}}",
+               "parameters.truncation: found a number, wanted one of \"longest_first\"");
+#undef LONG_PAIR
+}
+
 static void test_refused(void)
 {
     TEST("what is refused");
@@ -416,7 +445,7 @@ static void test_refused(void)
     check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"topk\":3}}",
                "text-classification has no \"topk\": did you mean top_k?");
     check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"beam\":3}}",
-               "wanted one of function_to_apply, top_k, text, text_pair");
+               "wanted one of function_to_apply, top_k, truncation, max_length, text, text_pair");
     check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"top_k\":\"3\"}}", "top_k: found");
     check_says(labels, all, "{\"task\":\"zero-shot-classification\",\"inputs\":\"x\"}", "candidate_labels");
     check_says(labels, all, "{\"task\":\"zero-shot-classification\",\"inputs\":\"x\",\"parameters\":{\"candidate_labels\":\"\"}}",
@@ -438,6 +467,8 @@ int main(void)
     test_others();
     test_unknown_keys();
     test_speech();
+    test_empty();
+    test_cut();
     test_refused();
     close_all();
     arena_free(&arena);

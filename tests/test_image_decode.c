@@ -92,6 +92,7 @@ static void test_formats(void)
     REFUSED("MM\0*abc", EF_MEDIA_TYPE, "found TIFF");
     REFUSED("\0\0\0\x1c" "ftypavif", EF_MEDIA_TYPE, "found AVIF");
     REFUSED("\0\0\0\x1c" "ftypheic", EF_MEDIA_TYPE, "found HEIC");
+    REFUSED("MM\0*abc", EF_MEDIA_TYPE, "BMP: convert it, or in Python open it with Pillow and pass the Image");
     REFUSED("%PDF-1.7", EF_MEDIA_TYPE, "found PDF");
     REFUSED("<svg xmlns=", EF_MEDIA_TYPE, "found SVG");
     REFUSED("BM", EF_INVALID_INPUT, "BMP: the file is truncated");

@@ -157,6 +157,37 @@ static void limits(void)
     }
 }
 
+/* max_position_embeddings is no limit where there is no table of so many rows; others still are one. */
+static void limits_without_a_table(void)
+{
+    TEST("limits: models of distances and angles");
+    static const char open[] = "{\"model_max_length\":1e30}";
+    static const struct Case { const char *own, *file; int wanted, sentences; } cases[] = {
+        { "\"model_type\":\"deberta-v2\",\"position_biased_input\":false", open, 0, 64 },
+        { "\"model_type\":\"deberta\",\"position_biased_input\":false", open, 0, 64 },
+        { "\"model_type\":\"deberta-v2\",\"position_biased_input\":false", "{\"model_max_length\":99}", 99, 64 },
+        { "\"model_type\":\"deberta-v2\",\"position_biased_input\":false", "{}", 512, 64 },
+        { "\"model_type\":\"deberta-v2\",\"position_biased_input\":true", open, 64, 64 },
+        { "\"model_type\":\"deberta-v2\"", open, 64, 64 },
+        { "\"model_type\":\"esm\",\"position_embedding_type\":\"rotary\"", open, 0, 63 },
+        { "\"model_type\":\"esm\",\"position_embedding_type\":\"absolute\"", open, 63, 63 },
+        { "\"model_type\":\"modernbert\"", open, 0, 64 },
+        { "\"model_type\":\"bert\",\"position_biased_input\":false", open, 64, 64 },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        EncodeOptions o, sentences;
+        char json[256];
+        snprintf(json, sizeof json, "{%s,\"max_position_embeddings\":64}", cases[i].own);
+        ModelConfig c = config(json);
+        LimitSource s = { .file = parse(cases[i].file), .config = &c }, own = s;
+        own.json = parse(json);
+        bool ok = limit_from_source(&own, &o, &err) && limit_from_source(&s, &sentences, &err);
+        if (!CHECK(ok && o.max_length == cases[i].wanted && sentences.max_length == cases[i].sentences))
+            printf("  case %zu: found %d and %d (%s)\n", i, o.max_length, sentences.max_length, err.message);
+    }
+}
+
 static void sentence_limits(void)
 {
     TEST("limits: sentence-transformers before tokenizer_config.json, behind YAML");
@@ -248,6 +279,7 @@ int main(void)
     tasks_of_checkpoints();
     tasks_of_graphs();
     limits();
+    limits_without_a_table();
     sentence_limits();
     broken_limits();
     limits_of_a_tokenizer();

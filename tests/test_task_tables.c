@@ -24,16 +24,19 @@ static void check_task(const Task *task)
     TEST(task->name);
     TaskTable table;
     const ModelConfig config = { .num_labels = 3 }, one = { .num_labels = 1 };
-    CHECK(task_table(task, &config, NULL, &table, &err) && table.rows[0].name);
+    CHECK(task_table(task, &config, (TaskTold){ 0 }, &table, &err) && table.rows[0].name);
     check_rows(table.rows, false);
-    CHECK(task_table(task, &one, NULL, &table, &err));
+    CHECK(task_table(task, &one, (TaskTold){ 0 }, &table, &err));
     if (strcmp(task->name, "sequence_classification") == 0)
         CHECK(strcmp(table.rows[0].name, "score") == 0 && !table.rows[1].name);
+    const TaskTold best = { .options = &(TaskOptions){ .top_k = 2 } };
+    CHECK(task_table(task, &config, best, &table, &err));
+    if (strcmp(task->name, "sequence_classification") == 0) CHECK(strcmp(table.rows[3].name, "top") == 0);
     for (const TaskTable *t = task->tables; t && t->rows; t++) {
         check_rows(t->rows, false);
-        if (t->name) CHECK(task_table(task, &config, t->name, &table, &err) && table.rows == t->rows);
+        if (t->name) CHECK(task_table(task, &config, (TaskTold){ t->name }, &table, &err) && table.rows == t->rows);
     }
-    CHECK(!task_table(task, &config, "nonsense", &table, &err) && says(&err, "--results"));
+    CHECK(!task_table(task, &config, (TaskTold){ "nonsense" }, &table, &err) && says(&err, "--results"));
 }
 
 /* ---- straight into a table ---- */
@@ -65,7 +68,7 @@ static void check_entities(Arena *arena, const ModelConfig *config, const TaskRo
 {
     const Task *task = task_find(STR("token_classification"));
     TaskTable table;
-    CHECK(task_table(task, config, "entities", &table, &err) && table.fill);
+    CHECK(task_table(task, config, (TaskTold){ "entities" }, &table, &err) && table.fill);
     TaskOptions options = { .chars = true };
     table.ask(&options);
     Arena scratch = { 0 };

@@ -76,7 +76,7 @@ static ef_model *open_model(const OpenCall *c, Err *err)
 {
     Model *model;
     ef_options o;
-    if (!sized_read(c->options, FIRST_OPTIONS, &o, sizeof o, "ef_options", err)) return NULL;
+    if (!options_read(c->options, &o, err)) return NULL;
     const char *normalize = o.normalize > 0 ? "true" : o.normalize < 0 ? "false" : NULL;
     ModelOpen how = { .task = str_of(o.task), .tokenizer = o.tokenizer, .processor = o.processor,
                       .precision = str_of(o.precision), .pooling = str_of(o.pooling), .normalize = str_of(normalize) };

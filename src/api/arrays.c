@@ -88,6 +88,9 @@ bool arrays_read(Arena *arena, const ef_array *in, size_t n, Named **out, Err *e
     for (size_t i = 0; i < n; i++) {
         ef_array one;
         const char *at = (const char *)in + i * step;
+        if (sized_bytes(at, 0) != step)
+            return fail(err, EF_INVALID_INPUT, "tensor %zu: struct_size: found %zu, wanted %zu, as the first has", i,
+                        sized_bytes(at, 0), step);
         if (!sized_read(at, 0, &one, sizeof one, "ef_array", err) || !arrays_read_one(&one, &(*out)[i], err))
             return within(err, "tensor %zu", i);
     }

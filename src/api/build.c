@@ -115,8 +115,9 @@ static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Er
     const char *path = output_path(arena, c, r->model->name);
     Package content;
     build_pack(arena, r->model, &content);
+    const size_t there = dir_there(path);
     if (!dir_make_parents(path, err) || !package_write(r->program, path, &content, err))
-        return false;
+        return dir_remove_empty(path, there), false;
     r->path = path;
     r->size = file_size(path);
     return true;

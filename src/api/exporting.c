@@ -164,9 +164,13 @@ static bool verify(Arena *arena, Exporting *x, Err *err)
 static bool export_files(Exporting *x, Err *err)
 {
     Export *e = &x->e;
-    return export_open(e, err) && reach(x, EXPORT_OPENED, err) && export_build(e, err) &&
-           reach(x, EXPORT_BUILT, err) && export_write(e, err) && reach(x, EXPORT_WRITTEN, err) &&
-           export_copy(e, err) && reach(x, EXPORT_COPIED, err) && export_labels(e, err);
+    if (!export_open(e, err)) return false;
+    const size_t there = dir_there(e->onnx);
+    bool ok = reach(x, EXPORT_OPENED, err) && export_build(e, err) && reach(x, EXPORT_BUILT, err) &&
+              export_write(e, err) && reach(x, EXPORT_WRITTEN, err) && export_copy(e, err) &&
+              reach(x, EXPORT_COPIED, err) && export_labels(e, err);
+    if (!ok) dir_remove_empty(e->onnx, there);
+    return ok;
 }
 
 bool exporting_run(Arena *arena, Exporting *x, Err *err)

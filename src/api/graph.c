@@ -37,7 +37,7 @@ static bool graph_takes_numbers(const OnnxValue *in, int n, Err *err)
 static bool graph_open_named(ef_graph *g, const char *path, const ef_options *options, Err *err)
 {
     ef_options o;
-    if (!sized_read(options, FIRST_OPTIONS, &o, sizeof o, "ef_options", err)) return false;
+    if (!options_read(options, &o, err)) return false;
     if (!path)
         return fail(err, EF_INVALID_INPUT, "found no path, wanted an .onnx, a folder, a checkpoint or a package");
     if (o.kernels && !kernels_want(o.kernels, err)) return false;

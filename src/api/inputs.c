@@ -225,10 +225,34 @@ bool inputs_params(InputsCall *c, Value **out)
            within(&c->err, "params_json");
 }
 
+static bool option_is_of(const Task *task, Str key)
+{
+    for (const Field *f = task->request + 1; f->name; f++)
+        if (str_is(key, f->name)) return true;
+    return false;
+}
+
+/* A body may hold keys of other servers' clients; who writes options for this model means each of them. */
+static bool options_are_known(const Task *task, const Value *params, Err *err)
+{
+    for (size_t i = 0; i < params->map.n; i++) {
+        const Member *m = &params->map.items[i];
+        if (m->value.kind == V_NULL || option_is_of(task, m->key)) continue;
+        char names[512] = "";
+        for (const Field *f = task->request + 1; f->name; f++)
+            if (strcmp(f->name, "pages") != 0) /* they are inputs */
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", f->name);
+        return fail(err, EF_INVALID_INPUT, "unknown option \"%.*s\", wanted those of %s: %s", (int)MIN(m->key.n, 60),
+                    m->key.p, task->name, names);
+    }
+    return true;
+}
+
 bool inputs_options(InputsCall *c)
 {
     Value *params;
     if (!inputs_params(c, &params)) return false;
-    if (!params || job_options(c->m->session, c->job, params)) return true;
+    if (!params) return true;
+    if (job_options(c->m->session, c->job, params)) return options_are_known(c->m->model->task, params, &c->err);
     return fail(&c->err, c->job->work.err.code, "%s", c->job->work.err.message);
 }

@@ -463,13 +463,13 @@ static void map_open(void *call)
     const char *results = NULL;
     *s = (MapStream){ .arena = arena, .model = c->model };
     c->stream = s;
-    if (!options_take(s, c->options, &results, &c->err) ||
-        !task_table(model->task, &model->config, results, &s->table, &c->err))
-        return;
-    rows_make(s);
+    if (!options_take(s, c->options, &results, &c->err)) return;
     s->job = job_new();
     c->ok = part_options(s);
     if (!c->ok) c->err = s->job->work.err;
+    const TaskTold how = { results, &s->job->work.options };
+    c->ok = c->ok && task_table(model->task, &model->config, how, &s->table, &c->err);
+    if (c->ok) rows_make(s);
     job_free(s->job);
     s->job = NULL;
 }
@@ -479,6 +479,7 @@ bool ef_map_arrow(ef_model *m, struct ArrowArrayStream *in, const char *options,
 {
     MapCall c = { .model = m, .options = options };
     if (!process_check(m->process, "the model", err)) return false;
+    if (!in || !out) return fail(err, EF_INVALID_INPUT, "ef_map_arrow: found no stream, wanted one in and one out");
     if (!in->release) return fail(err, EF_INVALID_INPUT, "ef_map_arrow: found a stream that was released");
     if (m->model->items != &item_texts)
         return fail(err, EF_UNSUPPORTED, "ef_map_arrow: found a model that takes %s, wanted one that takes texts",

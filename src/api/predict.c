@@ -35,13 +35,8 @@ static void fill_pipeline(void *call)
     Arena *arena = &job->work.arena;
     const size_t count = c->in.count;
     Value *tree = NEW(arena, Value), inputs = value_list(arena, count);
-    for (size_t i = 0; i < count; i++) {
-        if (job->work.item[i].cut) {
-            fail(&c->in.err, EF_UNSUPPORTED, "input %zu: found words, wanted a text: ef_predict takes words", i);
-            return;
-        }
+    for (size_t i = 0; i < count; i++)
         inputs.list.items[i] = pipeline_input(arena, c->in.m->model->items, &job->work.item[i]);
-    }
     *tree = value_map(arena, 3);
     if (c->task) value_add(tree, "task", value_of_text(str_dup(arena, str_of(c->task))));
     if (count) value_add(tree, "inputs", count == 1 ? inputs.list.items[0] : inputs);
@@ -223,6 +218,7 @@ bool ef_wait(ef_call *c, int timeout_ms)
 {
     const struct timespec until = time_in(MAX(timeout_ms, 0));
     int code = 0;
+    if (!c) return true;
     if (!process_owns(c->call.in.m->process)) return false; /* it will never be done here */
     pthread_mutex_lock(&c->lock);
     while (!c->over && code != ETIMEDOUT)
@@ -235,7 +231,7 @@ bool ef_wait(ef_call *c, int timeout_ms)
 
 void ef_cancel(ef_call *c)
 {
-    if (!process_owns(c->call.in.m->process)) return;
+    if (!c || !process_owns(c->call.in.m->process)) return;
     pthread_mutex_lock(&c->lock);
     if (!c->over) {
         c->cancelled = true;
@@ -246,7 +242,8 @@ void ef_cancel(ef_call *c)
 
 ef_reply *ef_finish(ef_call *c, ef_error *err)
 {
-    if (!process_check(c->call.in.m->process, "the model", err)) return NULL;
+    if (!c) fail(err, EF_INVALID_INPUT, "found no call, wanted one that ef_start gave: it failed, and said why");
+    if (!c || !process_check(c->call.in.m->process, "the model", err)) return NULL;
     ef_wait(c, -1);
     PredictCall call = c->call;
     if (c->cancelled) fail(&call.in.err, EF_CANCELLED, "the call was cancelled");

@@ -75,11 +75,13 @@ static bool write_config(Arena *arena, Quantizing *z, Err *err)
 bool quantizing_write(Arena *arena, Quantizing *z, Err *err)
 {
     OnnxFile file;
+    const size_t there = dir_there(z->to);
     if (!file_apart(z->to, z->from, err) || !onnx_file_open(arena, z->from, &file, err))
         return false;
     z->quantize.arena = arena;
     bool ok = (quantize_model(&z->quantize, &file.model, err) || within(err, "%s", z->from)) &&
               quantize_write(&z->quantize, z->to, &z->size_to, err) && write_config(arena, z, err);
+    if (!ok) dir_remove_empty(z->to, there);
     onnx_file_close(&file);
     z->size_from = file_size(z->from);
     return ok;

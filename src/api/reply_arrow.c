@@ -8,6 +8,7 @@
 typedef struct ReplyCall {
     const Model *model;
     const Value *results;    /* a list */
+    const TaskOptions *options; /* of the request */
     struct ArrowSchema *schema;
     struct ArrowArray *array;
     bool ok;
@@ -20,7 +21,8 @@ static bool reply_table(const ReplyCall *c, TaskTable *out, Err *err)
     const TaskTable *t = c->model->task->tables;
     const Value *first = c->results->list.n ? &c->results->list.items[0] : NULL;
     while (first && t && t->rows && t->name && !value_get(first, t->name)) t++;
-    return task_table(c->model->task, &c->model->config, t && t->rows ? t->name : NULL, out, err);
+    const TaskTold how = { t && t->rows ? t->name : NULL, c->options };
+    return task_table(c->model->task, &c->model->config, how, out, err);
 }
 
 static void reply_body(void *call)
@@ -46,7 +48,8 @@ bool ef_reply_arrow(const ef_reply *r, struct ArrowSchema *schema, struct ArrowA
     const Value *results = value_get(&job->out.value, "results");
     if (job->in.exact || !results || results->kind != V_LIST)
         return fail(err, EF_UNSUPPORTED, "ef_reply_arrow: found the reply of a pipeline, wanted one of ef_predict");
-    ReplyCall c = { .model = r->model, .results = results, .schema = schema, .array = array };
+    ReplyCall c = { .model = r->model, .results = results, .options = &job->work.options,
+                    .schema = schema, .array = array };
     guard_call(reply_body, &c, &c.err);
     return c.ok || fail(err, c.err.code, "%s", c.err.message);
 }

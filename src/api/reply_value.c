@@ -39,7 +39,8 @@ static ef_value reply_value(Arena *arena, const Value *v)
         break;
     case V_NULL:
     case V_F32:
-    case V_BYTES: break; /* the last two: not of a text */
+    case V_BYTES:
+    case V_UINT: break; /* the last three: not of a text */
     }
     return out;
 }

@@ -2,7 +2,7 @@
  * sized.c - see sized.h. */
 #include "api/sized.h"
 
-static size_t sized_bytes(const void *given, size_t first)
+size_t sized_bytes(const void *given, size_t first)
 {
     size_t size;
     memcpy(&size, given, sizeof size);
@@ -16,7 +16,7 @@ bool sized_read(const void *given, size_t first, void *known, size_t bytes, cons
     memset(known, 0, bytes);
     if (!given) return true;
     size_t size = sized_bytes(given, first);
-    if (size < sizeof size || size > MOST)
+    if (size < sizeof size || size > MOST || (size != first && size % sizeof(void *))) /* half a pointer */
         return fail(err, EF_INVALID_INPUT, "%s: struct_size: found %zu, wanted sizeof(%s)", name,
                     size, name);
     for (size_t i = bytes; i < size; i++)
@@ -24,6 +24,20 @@ bool sized_read(const void *given, size_t first, void *known, size_t bytes, cons
             return fail(err, EF_UNSUPPORTED, "%s: struct_size: found %zu and byte %zu set, this "
                         "version (%s) knows %zu bytes", name, size, i, EF_VERSION, bytes);
     memcpy(known, given, MIN(size, bytes));
+    return true;
+}
+
+bool options_read(const ef_options *given, ef_options *out, Err *err)
+{
+    enum { MOST = 4096 }; /* as the flags of the commands */
+    if (!sized_read(given, FIRST_OPTIONS, out, sizeof *out, "ef_options", err)) return false;
+    const struct Count { const char *name; int value; } counts[] = {
+        { "threads", out->threads }, { "replicas", out->replicas },
+    };
+    for (size_t i = 0; i < COUNT(counts); i++)
+        if (counts[i].value < 0 || counts[i].value > MOST)
+            return fail(err, EF_INVALID_INPUT, "%s: found %d, wanted 1 to %d, or 0 for the default", counts[i].name,
+                        counts[i].value, MOST);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #define API_SIZED_H
 #include "base/base.h"
 
+size_t sized_bytes(const void *given, size_t first); /* what a struct says about itself; first: see below */
 /* Copies the caller's struct `given` (NULL: all zeros) to `known`, filling up with zeros. first: bytes
  * of version 0.1, which a struct_size of 0 means (first 0: a size of 0 is an error). False: an
  * impossible size, or a field set that this version does not know; name: "ef_options". */
@@ -15,6 +16,9 @@ bool sized_read(const void *given, size_t first, void *known, size_t bytes, cons
 #define SIZED_FIRST(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define FIRST_OPTIONS SIZED_FIRST(ef_options, normalize)
 #define FIRST_ENCODE SIZED_FIRST(ef_encode_options, threads)
+
+/* Options of a model or a graph, copied likewise; what cannot be (threads below 0) is an error. */
+bool options_read(const ef_options *given, ef_options *out, Err *);
 
 /* The inputs of a call: an array whose elements have the size that its caller knows. */
 typedef struct InputList {

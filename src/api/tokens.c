@@ -6,6 +6,7 @@
 #include "api/guard_call.h"
 #include "api/sized.h"
 #include "base/heap.h"
+#include "base/log.h"
 #include "base/thread.h"
 #include "data/json.h"
 #include "hub/hub.h"
@@ -39,13 +40,20 @@ static const Value *tokens_side_file(Arena *arena, const char *path)
     return path && file_read(arena, path, MOST, &text, &ignored) && json_parse(arena, text, v, &ignored) ? v : NULL;
 }
 
+/* Of config.json in a folder; empty: it does not say. */
+static Str tokens_model_type(Arena *arena, const char *folder)
+{
+    const Value *model = dir_is(folder) ? tokens_side_file(arena, path_join(arena, folder, STR("config.json"))) : NULL;
+    return value_str(value_get(model, "model_type"), STR(""));
+}
+
 static const Value *settings_at(Arena *arena, const char *path)
 {
     TokenizerFiles files = tokenizer_files_at(arena, path);
     Arena scratch = { .local = true };
     Value *settings = NEW(arena, Value);
     *settings = tokenizer_settings(arena, tokens_side_file(&scratch, files.config),
-                                   tokens_side_file(&scratch, files.specials));
+                                   tokens_side_file(&scratch, files.specials), tokens_model_type(&scratch, path));
     arena_free(&scratch);
     return settings;
 }
@@ -196,7 +204,17 @@ typedef struct TokenInputs {
     ef_tokens **out;
     Err *errors; /* [count] */
     Err *err;    /* of all */
+    Progress progress;
+    bool stop;   /* the caller ended it */
 } TokenInputs;
+
+/* On the thread that called: its function of ef_set_progress is asked. False: it ended the call. */
+static bool encode_goes_on(TokenInputs *b, size_t done)
+{
+    if (progress_at(&b->progress, done, b->err)) return true;
+    __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+    return false;
+}
 
 static Words words_of(Arena *arena, const void *list, size_t n)
 {
@@ -236,8 +254,8 @@ static bool encode_input(const TokenInputs *b, const ef_input *in, ef_tokens *t,
 static void encode_share(void *batch, int share, int worker)
 {
     TokenInputs *b = batch;
-    (void)worker;
     for (size_t i = (size_t)share * SHARE; i < MIN(b->count, (size_t)(share + 1) * SHARE); i++) {
+        if (__atomic_load_n(&b->stop, __ATOMIC_RELAXED) || (worker == 0 && !encode_goes_on(b, i))) return;
         Arena arena = { 0 };
         ef_input in;
         b->out[i] = NEW(&arena, ef_tokens);
@@ -271,18 +289,31 @@ static bool pad_all(const TokenInputs *b, const ef_encode_options *o, Err *err)
 {
     PadOptions pad = { .id = o->pad_id, .left = o->pad_left,
                        .token = tokenizer_token(b->tokenizer, o->pad_id),
-                       .length = (size_t)MAX(o->pad_length, 0),
-                       .multiple = (size_t)MAX(o->pad_multiple, 0) };
-    for (size_t i = 0; i < b->count && o->pad_length <= 0; i++)
+                       .length = (size_t)o->pad_length,
+                       .multiple = (size_t)o->pad_multiple };
+    for (size_t i = 0; i < b->count && !o->pad_length; i++)
         pad.length = MAX(pad.length, b->out[i]->encoding.n);
     for (size_t i = 0; i < b->count; i++)
         if (!encodings_pad(&b->out[i]->arena, &b->out[i]->encoding, 1, &pad, err)) return false;
     return true;
 }
 
+static bool check_counts(const ef_encode_options *o, Err *err)
+{
+    const struct Count { const char *name; int value; } counts[] = {
+        { "max_length", o->max_length }, { "pad_length", o->pad_length },
+        { "pad_multiple", o->pad_multiple }, { "threads", o->threads },
+    };
+    for (size_t i = 0; i < COUNT(counts); i++)
+        if (counts[i].value < 0)
+            return fail(err, EF_INVALID_INPUT, "%s: found %d, wanted 0 or more", counts[i].name, counts[i].value);
+    return true;
+}
+
 static bool read_options(const ef_encode_options *o, const Tokenizer *t, TokenInputs *b, Err *err)
 {
-    if (o->max_length < 0 || o->stride < 0 || (o->stride && o->stride >= o->max_length))
+    if (!check_counts(o, err)) return false;
+    if (o->stride < 0 || (o->stride && o->stride >= o->max_length))
         return fail(err, EF_INVALID_INPUT, "stride: found %d, wanted 0 or more, below max_length %d",
                     o->stride, o->max_length);
     if (o->cut < EF_CUT_LONGEST || o->cut > EF_CUT_SECOND)
@@ -312,9 +343,12 @@ static bool first_error(const TokenInputs *b, Err *err)
 static void encode_body(void *inputs)
 {
     TokenInputs *b = inputs;
+    progress_start(&b->progress, "tokenizing", b->count);
     pool_for(b->pool, (int)((b->count + SHARE - 1) / SHARE), encode_share, b);
-    if (!first_error(b, b->err) || (b->given.pad && !pad_all(b, &b->given, b->err))) return;
-    for (size_t i = 0; i < b->count; i++) present(b->tokenizer, &b->out[i]->arena, b->out[i]);
+    if (!b->stop && first_error(b, b->err) && (!b->given.pad || pad_all(b, &b->given, b->err)))
+        for (size_t i = 0; i < b->count && encode_goes_on(b, b->count); i++)
+            present(b->tokenizer, &b->out[i]->arena, b->out[i]);
+    progress_end(&b->progress);
 }
 
 static bool encode_all(TokenInputs *b, Err *err)
@@ -373,6 +407,11 @@ const uint8_t *ef_tokens_special(const ef_tokens *t)
     return t->encoding.special;
 }
 
+const uint8_t *ef_tokens_sequences(const ef_tokens *t)
+{
+    return t->encoding.sequence;
+}
+
 const uint8_t *ef_tokens_attention(const ef_tokens *t)
 {
     return t->encoding.attention;
@@ -409,6 +448,7 @@ typedef struct DecodeCall {
 static bool ids_fit(const DecodeCall *c, Err *err)
 {
     size_t most = tokenizer_size(c->t->tokenizer);
+    if (c->count && !c->ids) return fail(err, EF_INVALID_INPUT, "found no ids, wanted %zu", c->count);
     for (size_t i = 0; i < c->count; i++)
         if (c->ids[i] < 0 || (size_t)c->ids[i] >= most)
             return fail(err, EF_INVALID_INPUT, "id %zu: found %d, wanted one below %zu", i,

@@ -60,6 +60,32 @@ bool dir_make_parents(const char *path, Err *err)
     return true;
 }
 
+/* What stands before the last / of a path, in place; false: nothing. */
+static bool path_cut(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+    return slash && slash > path;
+}
+
+size_t dir_there(const char *path)
+{
+    char part[4096];
+    if (strlen(path) >= sizeof part) return strlen(path);
+    strcpy(part, path);
+    while (path_cut(part))
+        if (dir_is(part)) return strlen(part);
+    return 0;
+}
+
+void dir_remove_empty(const char *path, size_t there)
+{
+    char part[4096];
+    if (strlen(path) >= sizeof part) return;
+    strcpy(part, path);
+    while (path_cut(part) && strlen(part) > there && rmdir(part) == 0) continue;
+}
+
 const char *path_join(Arena *arena, const char *dir, Str name)
 {
     if (name.n && name.p[0] == '/') return str_dup(arena, name);

@@ -26,6 +26,10 @@ uint64_t file_size(const char *path); /* 0: not there */
 bool file_empty(const char *path); /* a regular file without a byte */
 bool dir_is(const char *path);
 bool dir_make_parents(const char *path, Err *); /* of a file to be; no name behind /: none */
+/* Of a file's path: bytes of the part that is a folder already. And the folders behind it, removed as far as they are
+ * empty: what dir_make_parents made for a file that did not come. */
+size_t dir_there(const char *path);
+void dir_remove_empty(const char *path, size_t there);
 const char *path_join(Arena *, const char *dir, Str name); /* absolute names win */
 Str path_name(const char *path);  /* last component */
 const char *path_dir(Arena *, const char *path); /* "." when there is none */

@@ -15,7 +15,7 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 #include "cli/given.h"
-#include "cli/map_output.h"
+#include "cli/map_resume.h"
 #include "cli/params.h"
 #include "cli/resuming.h"
 #include "data/json.h"
@@ -35,11 +35,11 @@ static const Option options[] = {
     OPTION_FIELD,
     { "column", 0, "NAME", "the same as --field", .against = "field" },
     { "column2", 0, "NAME", "the key or column with the second text of a pair; default: text_pair" },
-    { "keep", 0, "NAMES", "keys or columns that are handed through, with a comma between, or all; default: the id of "
-      "JSON lines" },
+    { "keep", 0, "NAMES", "keys or columns that are handed through, with a comma between, or all, or \"\" for none; "
+      "default: the id of JSON lines" },
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
-    { "output-format", 0, "FORM", "of the output (default: by --output's name, else arrow for tables and jsonl for "
-      "others)", TAKES_WORD, .words = map_forms },
+    { "output-format", 0, "FORM", "of the output (default: by --output's name, else that of the input: arrow or "
+      "parquet, in pipes arrow; jsonl for others)", TAKES_WORD, .words = map_forms },
     { "results", 0, "WHAT", "of token classification, in tables; default: entities", TAKES_WORD, .words = map_results },
     { "vectors", 0, "FORM", "in tables: lists, or lists of one length", TAKES_WORD, .standard = "list",
       .words = map_vectors },
@@ -48,7 +48,7 @@ static const Option options[] = {
       .least = 1, .most = 1 << 24 },
     { "compression", 0, "CODEC", "of Parquet's pages", TAKES_WORD, .standard = "none", .words = map_codecs },
     { "checkpoint", 0, "DIR", "results as Parquet files there, each whole or absent; the same command goes on where it "
-      "was cut off. Takes several inputs, and names with *", .against = "output output-format resume" },
+      "was cut off. Takes several inputs, folders, and names with *", .against = "output output-format resume" },
     { "rows-per-part", 0, "N", "rows of such a file", TAKES_COUNT, .standard = "1000000", .least = 1,
       .most = (int64_t)1 << 40, .beside = "checkpoint" },
     { "resume", 0, NULL, "go on behind --output's last whole line or batch, if it is of this input and model",
@@ -81,7 +81,6 @@ typedef struct Mapper {
     MapOutput out;
     MapParts *parts;        /* of --checkpoint; NULL: one output */
     const Value *params;    /* of the task; NULL: none */
-    bool chars;
     bool fatal;             /* the first error ends it */
     Chunk *ring;            /* [chunks] */
     uint64_t chunks, read, written;
@@ -135,7 +134,7 @@ static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
         job->work.item[n++] = c->record[i].item;
     }
     job->work.n = n;
-    params_set(m->session, job, m->params, m->chars, &(Err){ 0 }); /* start_session has tried it */
+    params_set(m->session, job, m->params, m->out.options.chars, &(Err){ 0 }); /* start_session has tried it */
     if (m->out.table.table.ask) m->out.table.table.ask(&job->work.options);
     if (n) return job;
     job_free(job);
@@ -354,12 +353,29 @@ static bool map_resume(Mapper *m, const char *path, Err *err)
     return true;
 }
 
+/* Of a table a row: the same, with its record. */
+static bool check_row(void *mapper, const Record *record, const ArrowBatch *before, int64_t row, bool *same, Err *err)
+{
+    Mapper *m = mapper;
+    Chunk *c = &m->ring[0];
+    c->record[0] = *record, c->n = 1;
+    Job *job = chunk_job(m, c, 0, 1);
+    if (job) job_run(m->session, job);
+    const Err *why = job ? &job->work.err : &record->err;
+    if (why->code == EF_OK) why = NULL;
+    const MapAnswers answers = { .err = &why, .columns = job ? &job->out.columns : NULL };
+    const bool ok = table_same(&m->out.table, record, answers, before, row, same, err);
+    job_free(job);
+    return ok;
+}
+
 static bool open_output(Args *a, Mapper *m, Err *err)
 {
+    const MapAgain again = { check_row, m };
     bool begun;
     if (!output_open(a, &m->out, &begun, err)) return false;
-    if (m->out.form && !output_begin(a, &m->out, m->model, &m->in, m->params, err)) return output_undo(&m->out), false;
-    if (m->out.form && begun && !output_resume(&m->out, err)) return false;
+    if (m->out.form && !output_begin(a, &m->out, m->model, &m->in, err)) return output_undo(&m->out), false;
+    if (m->out.form && begun && !output_resume(&m->out, &again, err)) return false;
     if (begun && m->out.form) log_info("resuming behind row %llu", (unsigned long long)m->out.done);
     if (m->out.form) return true;
     return !begun || map_resume(m, m->out.path, err);
@@ -378,7 +394,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     m->chunks = (uint64_t)session_options(m->session)->threads * THREAD_CHUNKS;
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);
     Job *trial = job_new();
-    bool ok = params_set(m->session, trial, m->params, m->chars, err);
+    bool ok = params_set(m->session, trial, m->params, m->out.options.chars, err);
     job_free(trial);
     return ok;
 }
@@ -391,7 +407,9 @@ static void tell_interrupted(Args *a, const Mapper *m)
     if (m->parts)
         log_warn("interrupted: %s has %lld whole parts; the same command goes on behind them",
                  args_value(a, "checkpoint"), (long long)parts_count(m->parts));
-    else if (path)
+    else if (m->out.file.path)
+        log_warn("interrupted: %s was not written; with --checkpoint DIR a run can be gone on with", path);
+    else if (path && !m->out.pipe)
         log_warn("interrupted: %s has %llu whole lines; the same command with --resume goes on behind "
                  "them", path, lines);
     else
@@ -436,21 +454,44 @@ static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
     return records_open(&m->in, path, m->model->items, &how, err);
 }
 
+/* What lines tell and tables have no column for. */
+static bool has_column(const TaskOptions *o, Err *err)
+{
+    const struct {
+        bool asked;
+        const char *option, *instead;
+    } rows[] = {
+        { o->base64, "encoding base64", "numbers, as columns have them" },
+        { o->return_tokens, "return-tokens", "lines (--output-format jsonl), or --results tokens of a tagger" },
+        { o->extract, "extract", "lines (--output-format jsonl), or the entities that a table has anyway" },
+        { o->runs, "masks rle", "lines (--output-format jsonl), or the PNG files that a table has anyway" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].asked)
+            return fail(err, EF_USAGE, "--%s: found a table, which has no column for it, wanted %s", rows[i].option,
+                        rows[i].instead);
+    return true;
+}
+
 /* What the answers are, and where they go. */
 static bool choose_output(Args *a, Mapper *m, Err *err)
 {
     enum { FAIL = 1 };
+    const Model *model = m->model;
+    TaskOptions *asked = &m->out.options;
     if (!output_choose(a, m->in.table, &m->out, err)) return false;
     m->in.how.hold = m->out.form != NULL; /* no record has been read */
     m->fatal = args_int(a, "errors") == FAIL;
-    m->chars = args_has(a, "offsets") ? args_int(a, "offsets") : m->out.form != NULL;
-    return !m->out.form || task_table(m->model->task, &m->model->config, args_value(a, "results"),
-                                      &m->out.table.table, err);
+    if (!task_options(model->task, &model->config, m->params, asked, err)) return false;
+    asked->chars |= args_has(a, "offsets") ? args_int(a, "offsets") : m->out.form != NULL;
+    if (!m->out.form) return true;
+    const TaskTold how = { args_value(a, "results"), asked };
+    return has_column(asked, err) && task_table(model->task, &model->config, how, &m->out.table.table, err);
 }
 
 static bool map_input(Args *a, Mapper *m, const char *path, Err *err)
 {
-    m->out = (MapOutput){ .parts = m->parts };
+    m->out = (MapOutput){ .parts = m->parts, .stop = &interrupted };
     m->read = m->written = 0;
     if (!open_input(a, m, path, err)) return false;
     bool ok = choose_output(a, m, err) && map_records(a, m, path, err);
@@ -528,5 +569,6 @@ const Command cmd_map = {
                "are not read but for those of --keep. In tables a row that failed has its error and nulls.\n"
                "--resume reads --output first: each line must have its record's id and this task's members,\n"
                "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"
-               "is changed. A record edited between those lines keeps its earlier answer.\n",
+               "is changed. A record edited between those lines keeps its earlier answer. So it is with the rows of\n"
+               "a table of Arrow. Parquet and npy files appear when they are whole.\n",
 };

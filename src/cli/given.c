@@ -29,7 +29,8 @@ static bool read_stream(GivenItems *in, const char *path, Err *err)
     Records records;
     Record r;
     bool more = true, ok = true;
-    const RecordsHow how = { .form = args_value(in->a, "input-format"), .field = args_value(in->a, "field") };
+    const RecordsHow how = { .form = args_value(in->a, "input-format"), .field = args_value(in->a, "field"),
+                             .keep = "" };
     if (!records_open(&records, path, in->form, &how, err)) return false;
     records.question = question_of(in);
     while (ok && more) {

@@ -10,6 +10,7 @@
 
 #include "data/arrow_form.h"
 #include "data/json.h"
+#include "task/head.h"
 
 const char *const map_forms[] = { "jsonl", "arrow", "parquet", "csv", "npy", NULL };
 const char *const map_results[] = { "entities", "tokens", "scores", "all", NULL };
@@ -30,57 +31,115 @@ static bool tables_only(Args *a, Err *err)
     return true;
 }
 
+static bool is_pipe(const char *path)
+{
+    struct stat st;
+    return !path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
+static bool names_lines(Str path)
+{
+    static const char *const endings[] = { ".jsonl", ".ndjson", ".json", ".txt" };
+    for (size_t i = 0; i < COUNT(endings); i++)
+        if (str_ends(path, endings[i])) return true;
+    return false;
+}
+
+/* By the name, else as the input. */
+static const BatchForm *usual_form(const MapOutput *o, const BatchForm *input)
+{
+    const Str path = str_of(o->path ? o->path : "");
+    const BatchForm *named = batch_form_of_path(path);
+    if (named || names_lines(path)) return named;
+    return input && o->pipe && !input->create_stream ? &batch_form_arrow : input;
+}
+
+static bool name_fits(const MapOutput *o, Err *err)
+{
+    if (!o->path || o->pipe || (!str_ends(str_of(o->path), ".gz") && !str_ends(str_of(o->path), ".zst"))) return true;
+    return fail(err, EF_USAGE, "%s: found a name of what is packed, wanted another one: the output is not packed but "
+                "for the pages of Parquet (--compression gzip); a pipe to gzip or zstd packs it", o->path);
+}
+
 bool output_choose(Args *a, const BatchForm *input, MapOutput *o, Err *err)
 {
     const char *form = args_value(a, "output-format");
     o->path = args_value(a, "output");
     o->fd = STDOUT_FILENO;
+    o->pipe = is_pipe(o->path);
     if (o->parts) return o->form = &batch_form_parquet, true;
-    if (form) o->form = batch_form_named(str_of(form));
-    else if (o->path && batch_form_of_path(str_of(o->path))) o->form = batch_form_of_path(str_of(o->path));
-    else if (!o->path) o->form = input && !input->create_stream ? &batch_form_arrow : input;
+    if (!name_fits(o, err)) return false;
+    o->form = form ? batch_form_named(str_of(form)) : usual_form(o, input);
     if (!o->form) return tables_only(a, err);
-    if (!o->path && !o->form->create_stream)
-        return fail(err, EF_USAGE, "--output-format %s: found no --output, wanted a file", o->form->name);
+    if (o->pipe && !o->form->create_stream)
+        return fail(err, EF_USAGE, "--output-format %s: found %s, wanted a file", o->form->name,
+                    o->path ? o->path : "no --output");
     if (!o->path && o->form->stream.n && isatty(STDOUT_FILENO))
         return fail(err, EF_USAGE, "found a terminal for %s, wanted a pipe or --output FILE; or --output-format jsonl",
                     o->form->name);
     return true;
 }
 
+static bool is_there(const MapOutput *o, Err *err)
+{
+    return fail(err, EF_USAGE, "%s: is there already, and %s cannot be gone on with: take another name, or "
+                "--checkpoint DIR", o->path, o->form->name);
+}
+
+/* A file that gets its name at its end: what is killed leaves none. */
+static bool open_whole(Args *a, MapOutput *o, Err *err)
+{
+    if (file_size(o->path)) return is_there(o, err);
+    if (args_has(a, "resume"))
+        return fail(err, EF_USAGE, "--resume: found %s, wanted jsonl or arrow, or --checkpoint DIR", o->form->name);
+    if (!writer_open(&o->file, &a->arena, o->path, 0644, err)) return false;
+    o->fd = o->file.fd;
+    return true;
+}
+
+static bool open_fd(MapOutput *o, int flags, Err *err)
+{
+    o->fd = open(o->path, flags | O_CLOEXEC, 0644);
+    return o->fd >= 0 || fail(err, EF_IO, "%s: cannot be written: %s", o->path, strerror(errno));
+}
+
 bool output_open(Args *a, MapOutput *o, bool *begun, Err *err)
 {
-    const int append = o->form ? 0 : O_APPEND;
     *begun = false;
     if (!o->path) return true;
-    o->fd = open(o->path, O_RDWR | O_CREAT | append | O_CLOEXEC, 0644);
-    if (o->fd < 0 && errno == EINVAL) o->fd = open(o->path, O_WRONLY | O_CLOEXEC); /* no regular file */
-    if (o->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", o->path, strerror(errno));
+    if (o->pipe) return open_fd(o, O_WRONLY, err); /* with O_RDWR the reader would be this program, too */
+    if (o->form && o->form->end_needed) return open_whole(a, o, err);
+    if (!open_fd(o, O_RDWR | O_CREAT | (o->form ? 0 : O_APPEND), err)) return false;
     if (flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return fail(err, EF_IO, "%s: another process is writing it", o->path);
     *begun = lseek(o->fd, 0, SEEK_END) > 0;
-    if (!*begun) return true;
-    if (o->form == &batch_form_parquet)
-        return fail(err, EF_USAGE, "%s: is there already, and Parquet cannot be gone on with: take another name, or "
-                    "--checkpoint DIR", o->path);
-    if (args_has(a, "resume")) return true;
+    if (!*begun || args_has(a, "resume")) return true;
+    if (o->form && o->form != &batch_form_arrow) return is_there(o, err);
     return fail(err, EF_USAGE, "%s: has %s already; --resume goes on behind them", o->path, o->form ? "rows" : "lines");
 }
 
 void output_undo(MapOutput *o)
 {
     struct stat now;
-    if (o->path && fstat(o->fd, &now) == 0 && S_ISREG(now.st_mode) && now.st_size == 0) unlink(o->path);
+    if (!o->path || o->pipe || o->file.path) return; /* that one is removed when it is closed */
+    if (fstat(o->fd, &now) == 0 && now.st_size == 0) unlink(o->path);
 }
 
 /* ---- bytes ---- */
-static bool write_bytes(const MapOutput *o, Str bytes, Err *err)
+static bool write_failed(const MapOutput *o, Err *err)
 {
-    for (size_t at = 0; at < bytes.n;) {
+    if (!o->path || errno == EPIPE) return out_failed(err);
+    return fail(err, EF_IO, "%s: cannot be written: %s", o->path, strerror(errno));
+}
+
+/* A signal ends the wait for a reader that does not read: then a write is cut short, or not even begun. */
+static bool write_bytes(MapOutput *o, Str bytes, Err *err)
+{
+    for (size_t at = 0; at < bytes.n && !o->stopped;) {
         ssize_t n = write(o->fd, bytes.p + at, bytes.n - at);
-        if (n < 0 && errno != EINTR)
-            return o->path ? fail(err, EF_IO, "%s: cannot be written: %s", o->path, strerror(errno)) : out_failed(err);
+        if (n < 0 && errno != EINTR) return write_failed(o, err);
         at += n > 0 ? (size_t)n : 0;
+        o->stopped = at < bytes.n && o->stop && *o->stop;
     }
     return true;
 }
@@ -142,20 +201,32 @@ static const char *digest_model(Arena *arena, const Model *m)
     return output_digest(arena, &sum);
 }
 
-/* Of what changes the rows that are written. */
-static const char *digest_options(Args *a, const MapOutput *o, const Value *params)
+static void digest_number(Sha256 *sum, int64_t n)
 {
-    static const char *const names[] = { "results", "vectors", "dtype", "offsets", "field", "column", "column2", "keep",
-                                         "pooling", "normalize", "task", "tokenizer", "batch-rows", "compression" };
+    sha256_add(sum, &n, sizeof n);
+}
+
+/* Of what changes the rows that are written: values, not the words that said them. */
+static const char *digest_options(Args *a, const MapOutput *o, const Model *m)
+{
+    const MapTable *t = &o->table;
+    const Records *in = t->in;
+    const char *tokenizer = args_value(a, "tokenizer");
     Sha256 sum;
-    Buf text = { .arena = &a->arena };
+    Buf text = { .arena = &a->arena }, head = { .arena = &a->arena };
     sha256_start(&sum);
     digest_add(&sum, str_of(o->form->name));
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const char *value = args_value(a, names[i]);
-        digest_add(&sum, str_of(value ? value : ""));
-    }
-    if (params) json_write(&text, params);
+    digest_add(&sum, str_of(t->table.name ? t->table.name : ""));
+    digest_add(&sum, str_of(records_take_files(in) ? records_path_key(in) : records_field(in)));
+    digest_add(&sum, str_of(in->how.second ? in->how.second : "text_pair"));
+    digest_add(&sum, str_of(tokenizer ? path_real(&a->arena, tokenizer) : ""));
+    for (size_t i = 0; i < in->keeps; i++) digest_add(&sum, in->keep[i]);
+    digest_number(&sum, t->vectors.fixed), digest_number(&sum, t->vectors.half);
+    digest_number(&sum, o->form == &batch_form_arrow && !in->reader ? t->batch_rows : 0); /* else no form shows them */
+    digest_number(&sum, o->form == &batch_form_parquet ? args_int(a, "compression") : 0);
+    if (m->config.head) head_describe(m->config.head, &head);
+    digest_add(&sum, buf_view(&head));
+    task_options_text(m->task, &o->options, &text);
     digest_add(&sum, buf_view(&text));
     return output_digest(&a->arena, &sum);
 }
@@ -170,7 +241,7 @@ static Str labels_text(Arena *arena, const Model *m)
     return buf_view(&text);
 }
 
-static int facts_of(Args *a, const MapOutput *o, const Model *m, const Value *params, ArrowPair *out)
+static int facts_of(Args *a, const MapOutput *o, const Model *m, ArrowPair *out)
 {
     Arena *arena = &a->arena;
     int n = 0;
@@ -182,21 +253,37 @@ static int facts_of(Args *a, const MapOutput *o, const Model *m, const Value *pa
         out[n++] = (ArrowPair){ STR("encoderfile.dim"),
                                 str_of(str_format(arena, "%d", config_vector_size(&m->config))) };
     out[n++] = (ArrowPair){ STR("encoderfile.model"), str_of(digest_model(arena, m)) };
-    out[n++] = (ArrowPair){ STR("encoderfile.options"), str_of(digest_options(a, o, params)) };
+    out[n++] = (ArrowPair){ STR("encoderfile.options"), str_of(digest_options(a, o, m)) };
     assert(n <= FACTS);
     return n;
 }
 
 /* ---- the table ---- */
-static bool vector_form(Args *a, const Model *m, const Value *params, ArrowVectors *out, Err *err)
+static bool vector_form(Args *a, const Model *m, const TaskOptions *options, ArrowVectors *out, Err *err)
 {
     enum { FIXED = 1, F16 = 1 };
     out->half = args_int(a, "dtype") == F16;
     if (args_int(a, "vectors") != FIXED) return true;
-    const int64_t cut = value_int(value_get(params, "dimensions"), 0);
-    out->fixed = cut ? cut : model_makes_vectors(m) ? config_vector_size(&m->config) : 0;
+    out->fixed = options->dimensions;
+    if (!out->fixed && model_makes_vectors(m)) out->fixed = config_vector_size(&m->config);
     return out->fixed || fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
                               m->task->name);
+}
+
+/* An option that changes no column is an error, not a surprise. */
+static bool vectors_are_told(const MapTable *t, Err *err)
+{
+    bool fixed = false, half = false;
+    for (int i = t->kept; i < t->kept + t->results; i++) {
+        const ArrowField *f = &t->fields.field[i];
+        const bool floats = f->children == 1 && f->child[0].kind == ARROW_FLOAT;
+        fixed |= f->kind == ARROW_FIXED_LIST, half |= floats && f->child[0].param[0] == 0;
+    }
+    if (t->vectors.fixed && !fixed)
+        return fail(err, EF_USAGE, "--vectors fixed: found a table without a column `embedding`, wanted one vector for "
+                    "each row");
+    return half || !t->vectors.half ||
+           fail(err, EF_USAGE, "--dtype f16: found a table without lists of numbers, wanted vectors or scores");
 }
 
 static Str fact_named(const MapTable *t, const char *key)
@@ -225,18 +312,18 @@ static bool begin_parts(Args *a, MapOutput *o, Err *err)
     return parts_ended(o->parts, skip - left, err);
 }
 
-bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Value *params, Err *err)
+bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, Err *err)
 {
     enum { GZIP = 1 };
     MapTable *t = &o->table;
     ArrowPair *facts = ARRAY(&a->arena, ArrowPair, FACTS);
     const BatchOut out = { .put = output_put, .context = o, .patch = output_patch,
                            .gzip = args_int(a, "compression") == GZIP };
-    const bool stream = o->form->create_stream && (!o->path || str_ends(str_of(o->path), ".arrows"));
+    const bool stream = o->form->create_stream && (o->pipe || str_ends(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");
-    if (!vector_form(a, m, params, &t->vectors, err)) return false;
-    if (!table_begin(t, facts, facts_of(a, o, m, params, facts), err)) return false;
+    if (!vector_form(a, m, &o->options, &t->vectors, err)) return false;
+    if (!table_begin(t, facts, facts_of(a, o, m, facts), err) || !vectors_are_told(t, err)) return false;
     /* A row that failed has zeros: pyarrow before 26 reads no nulls here. */
     for (int i = t->kept; o->form == &batch_form_parquet && i < t->fields.n; i++)
         if (t->fields.field[i].kind == ARROW_FIXED_LIST) t->fields.field[i].nullable = false;
@@ -244,56 +331,27 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Valu
     return (stream ? o->form->create_stream : o->form->create_file)(&t->arena, &t->fields, &out, &t->writer, err);
 }
 
-/* ---- going on ---- */
-static bool walk_file(MapOutput *o, ArrowResumed *found, Err *err)
+/* ---- the end ---- */
+/* Another process may have been as far. */
+static bool name_file(MapOutput *o, Err *err)
 {
-    Mapping file;
-    if (o->form != &batch_form_arrow)
-        return fail(err, EF_USAGE, "--resume: found %s, wanted jsonl or arrow", o->form->name);
-    if (!file_map(o->path, &file, err)) return false;
-    bool ok = arrow_resume(o->table.writer, (Str){ (const char *)file.p, file.n }, buf_view(&o->text), found, err);
-    file_unmap(&file);
-    return ok || within(err, "--resume: %s: the file was left as it is", o->path);
-}
-
-/* Records of the batches that are there; the last one is left to the table, where batches come. */
-static bool skip_batches(MapOutput *o, const ArrowResumed *found, Err *err)
-{
-    MapTable *t = &o->table;
-    if (!records_skip(t->in, found->rows, found->n, err)) return within(err, "--resume: %s", o->path);
-    for (size_t i = 0; i < found->n; i++) o->done += (uint64_t)found->rows[i];
-    if (!t->in->reader || !found->n) return true;
-    Arena arena = { 0 };
-    ArrowColumn *kept = ARRAY(&arena, ArrowColumn, t->kept);
-    for (int i = 0; i < t->kept; i++) kept[i] = t->in->first->rows.column[t->in->keep_column[i]];
-    arrow_resume_dictionaries(t->writer, kept, t->kept);
-    arena_free(&arena);
-    records_release(t->in);
-    return true;
-}
-
-bool output_resume(MapOutput *o, Err *err)
-{
-    ArrowResumed found;
-    if (!walk_file(o, &found, err)) return false;
-    o->whole = found.whole;
-    if (found.whole) return true;
-    if (found.bytes) o->text.n = 0; /* the front is there */
-    if (!skip_batches(o, &found, err)) return false;
-    if (ftruncate(o->fd, (off_t)found.bytes) != 0 || lseek(o->fd, 0, SEEK_END) < 0)
-        return fail(err, EF_IO, "%s: cannot be cut to its whole batches: %s", o->path, strerror(errno));
+    if (!o->file.path) return true;
+    if (file_size(o->path)) return is_there(o, err);
+    if (!writer_commit(&o->file, err)) return false;
+    o->file = (FileWriter){ 0 }, o->fd = -1;
     return true;
 }
 
 bool output_end(MapOutput *o, Err *err)
 {
     return !o->form || (table_ready(&o->table, err) && table_flush(&o->table, err) &&
-                        batches_end(o->table.writer, err) && output_write(o, err));
+                        batches_end(o->table.writer, err) && output_write(o, err) && name_file(o, err));
 }
 
 void output_close(MapOutput *o)
 {
     if (o->form) table_free(&o->table);
-    if (o->fd > STDOUT_FILENO) close(o->fd);
+    if (o->file.path) writer_abort(&o->file);
+    else if (o->fd > STDOUT_FILENO) close(o->fd);
     buf_free(&o->text);
 }

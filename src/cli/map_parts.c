@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "cli/map_output.h"
+#include "cli/records.h"
 #include "data/arrow_kinds.h"
 #include "data/json.h"
 #include "data/parquet.h"
@@ -53,35 +55,82 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_name(Arena *arena, Buf *list, const char *dir, const char *name)
+static void add_name(Buf *list, const char *path)
 {
-    const char *path = dir ? path_join(arena, dir, str_of(name)) : name;
     buf_add(list, &path, sizeof path);
+}
+
+/* Those of a folder that match, in order; pattern NULL: all but what engines put beside the rows: _SUCCESS, _delta_log,
+ * .crc. False: it cannot be read. */
+static bool folder_names(Arena *arena, const char *folder, const char *pattern, Buf *names)
+{
+    DIR *open = opendir(folder);
+    if (!open) return false;
+    for (struct dirent *e; (e = readdir(open));) {
+        const bool wanted = pattern ? fnmatch(pattern, e->d_name, FNM_PERIOD) == 0 : !strchr("._", e->d_name[0]);
+        if (wanted) add_name(names, str_dup(arena, str_of(e->d_name)));
+    }
+    closedir(open);
+    if (names->n) qsort(names->p, names->n / sizeof(char *), sizeof(char *), compare_names);
+    return true;
+}
+
+/* All files below it whose names say their form. */
+static bool add_folder(Arena *arena, Buf *list, const char *folder, int depth, Err *err)
+{
+    enum { DEEPEST = 32 };
+    Buf names = { .arena = arena };
+    if (depth > DEEPEST) return fail(err, EF_INVALID_INPUT, "%s: found folders that are nested too deep", folder);
+    if (!folder_names(arena, folder, NULL, &names))
+        return fail(err, EF_IO, "%s: cannot be read: %s", folder, strerror(errno));
+    for (size_t i = 0; i < names.n / sizeof(char *); i++) {
+        const char *path = path_join(arena, folder, str_of(((const char *const *)(void *)names.p)[i]));
+        if (dir_is(path) && !add_folder(arena, list, path, depth + 1, err)) return false;
+        if (file_is(path) && records_know(path)) add_name(list, path);
+    }
+    return true;
+}
+
+static bool add_input(Arena *arena, Buf *list, const char *path, Err *err)
+{
+    const size_t before = list->n;
+    if (!dir_is(path)) return add_name(list, path), true;
+    return add_folder(arena, list, path, 0, err) &&
+           (list->n > before || fail(err, EF_INVALID_INPUT, "%s: found a folder without files of a known ending, "
+                                     "wanted .parquet, .arrow, .jsonl, .csv or .txt", path));
+}
+
+/* What is there of a pattern: its first part in the folder, the rest below that. glob() would bring the C library's
+ * database of users along. */
+static bool match_below(Arena *arena, Buf *list, const char *folder, const char *pattern, Err *err)
+{
+    const size_t n = strcspn(pattern, "/");
+    const char *part = str_dup(arena, (Str){ pattern, n }), *rest = pattern + n + strspn(pattern + n, "/");
+    Buf names = { .arena = arena };
+    if (strpbrk(part, "*?[")) folder_names(arena, *folder ? folder : ".", part, &names);
+    else add_name(&names, part);
+    for (size_t i = 0; i < names.n / sizeof(char *); i++) {
+        const char *path = str_format(arena, "%s%s", folder, ((const char *const *)(void *)names.p)[i]);
+        const bool folder_there = dir_is(path);
+        if (*rest && folder_there && !match_below(arena, list, str_format(arena, "%s/", path), rest, err)) return false;
+        if (!*rest && (folder_there || file_is(path)) && !add_input(arena, list, path, err)) return false;
+    }
+    return true;
 }
 
 static bool match_names(Arena *arena, Buf *list, const char *pattern, Err *err)
 {
-    const Str last = path_name(pattern);
-    const bool here = last.p == pattern;
-    const char *dir = path_dir(arena, pattern);
-    const size_t before = list->n;
-    DIR *open = opendir(dir);
-    for (struct dirent *e; open && (e = readdir(open));)
-        if (fnmatch(last.p, e->d_name, FNM_PERIOD) == 0)
-            add_name(arena, list, here ? NULL : dir, str_dup(arena, str_of(e->d_name)));
-    if (open) closedir(open);
-    if (list->n == before) return fail(err, EF_INVALID_INPUT, "%s: found no file that matches", pattern);
-    qsort(list->p + before, (list->n - before) / sizeof(char *), sizeof(char *), compare_names);
-    return true;
+    const size_t before = list->n, root = strspn(pattern, "/");
+    return match_below(arena, list, root ? "/" : "", pattern + root, err) &&
+           (list->n > before || fail(err, EF_INVALID_INPUT, "%s: found no file that matches", pattern));
 }
 
 bool parts_inputs(Arena *arena, const char *const *given, int n, const char *const **out, int *count, Err *err)
 {
     Buf list = { .arena = arena };
     for (int i = 0; i < n; i++) {
-        const bool pattern = strpbrk(given[i], "*?[") && !file_is(given[i]);
-        if (pattern && !match_names(arena, &list, given[i], err)) return false;
-        if (!pattern) add_name(arena, &list, NULL, given[i]);
+        const bool pattern = strpbrk(given[i], "*?[") && !file_is(given[i]) && !dir_is(given[i]);
+        if (!(pattern ? match_names : add_input)(arena, &list, given[i], err)) return false;
     }
     *out = (const char *const *)list.p;
     *count = (int)(list.n / sizeof(char *));
@@ -252,6 +301,13 @@ static bool same_input(const PartsInput *was, const PartsInput *now, Err *err)
                         : strcmp(was->end, now->end) ? "another end" : "another time of change");
 }
 
+/* A file that is no longer where it was, and is what this one is. Of one that is still there, this is a copy. */
+static bool has_moved(const PartsInput *was, const PartsInput *now)
+{
+    Err ignored;
+    return same_input(was, now, &ignored) && !file_is(was->path);
+}
+
 /* Its place among those of run.json, where it is added if it is new. */
 static bool find_input(MapParts *p, const char *path, Err *err)
 {
@@ -259,7 +315,11 @@ static bool find_input(MapParts *p, const char *path, Err *err)
     if (!look_at(p->arena, path, &now, err)) return false;
     for (p->at = 0; p->at < p->inputs; p->at++)
         if (strcmp(p->input[p->at].path, now.path) == 0) return same_input(&p->input[p->at], &now, err);
-    *input_new(p) = now;
+    for (p->at = 0; p->at < p->inputs && !has_moved(&p->input[p->at], &now); p->at++) continue;
+    if (p->at < p->inputs) {
+        log_info("%s was %s: its parts are those of part-%05d", now.path, p->input[p->at].path, p->at);
+        p->input[p->at].path = now.path;
+    } else *input_new(p) = now;
     return run_write(p, err);
 }
 

@@ -18,7 +18,8 @@ typedef struct PartsKey {    /* must be the same in every run; kept in run.json 
     int64_t rows;            /* of a part */
 } PartsKey;
 
-/* Inputs as they were given: names with * ? or [ stand for the files that match, in order. */
+/* Inputs as they were given: names with * ? or [ in any part stand for what matches, a folder for all files below
+ * it whose names say their form; in order. What begins with . or _ is left out. */
 bool parts_inputs(Arena *, const char *const *given, int n, const char *const **out, int *count, Err *);
 /* Makes the folder and locks it. */
 bool parts_open(Arena *, const char *folder, bool gzip, MapParts **, Err *);

@@ -2,6 +2,7 @@
  * map_table.c - see map_table.h. */
 #include "cli/map_table.h"
 
+#include "cli/resuming.h"
 #include "data/json.h"
 
 static const Field error_rows[] = { { "error", 1, F_STR }, { 0 } };
@@ -102,7 +103,8 @@ static bool add_rows(MapTable *t, const Record *record, MapAnswers *a, size_t n,
 }
 
 /* ---- batches ---- */
-static bool write_batch(MapTable *t, Err *err)
+/* What is at hand. */
+static ArrowColumn *batch_columns(MapTable *t)
 {
     ArrowColumn *column = ARRAY(&t->scratch, ArrowColumn, t->fields.n);
     for (int i = 0; t->in->reader && i < t->kept; i++) {
@@ -112,13 +114,40 @@ static bool write_batch(MapTable *t, Err *err)
     if (t->keep) arrow_build_columns(t->keep, &t->scratch, column);
     arrow_build_columns(t->result, &t->scratch, column + t->kept);
     arrow_build_columns(t->error, &t->scratch, column + t->kept + t->results);
-    const ArrowBatch batch = { .rows = t->pending, .column = column };
-    bool ok = batches_add(t->writer, &batch, err);
+    return column;
+}
+
+static void clear_batch(MapTable *t)
+{
     if (t->keep) arrow_build_clear(t->keep);
     arrow_build_clear(t->result), arrow_build_clear(t->error);
     arena_reset(&t->scratch, 1 << 20);
     t->pending = 0;
+}
+
+static bool write_batch(MapTable *t, Err *err)
+{
+    const ArrowBatch batch = { .rows = t->pending, .column = batch_columns(t) };
+    bool ok = batches_add(t->writer, &batch, err);
+    clear_batch(t);
     if (t->in->reader) records_release(t->in);
+    return ok;
+}
+
+bool table_same(MapTable *t, const Record *record, MapAnswers answers, const ArrowBatch *before, int64_t row,
+                bool *same, Err *err)
+{
+    const int told = t->kept + t->results;
+    bool ok = add_rows(t, record, &answers, 1, err);
+    const ArrowColumn *now = batch_columns(t);
+    const bool failed = arrow_value(&t->scratch, &before->column[told], row).kind != V_NULL;
+    *same = true;
+    for (int i = 0; ok && *same && i < (failed ? t->kept : told + 1); i++) {
+        const Value was = arrow_value(&t->scratch, &before->column[i], row);
+        const Value is = arrow_value(&t->scratch, &now[i], t->in->reader && i < t->kept ? row : 0);
+        *same = resuming_same_value(&was, &is);
+    }
+    clear_batch(t);
     return ok;
 }
 

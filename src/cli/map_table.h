@@ -34,6 +34,9 @@ bool table_begin(MapTable *, ArrowPair *facts, int n, Err *);
 bool table_add(MapTable *, const Record *, MapAnswers, size_t n, Err *);
 bool table_ready(MapTable *, Err *);  /* nothing is under way: batches without rows are answered */
 bool table_flush(MapTable *, Err *);  /* what is at hand, as a batch; not of records that come in batches */
+/* Whether a row of a batch that was written before says what is said now: the same kept values and words, and numbers
+ * that another CPU may have computed. An earlier error fits whatever is said now. The record came in that row, too. */
+bool table_same(MapTable *, const Record *, MapAnswers, const ArrowBatch *before, int64_t row, bool *same, Err *);
 void table_free(MapTable *);
 
 #endif

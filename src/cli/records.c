@@ -21,11 +21,27 @@ const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] =
                                       "arrow", "parquet", NULL }; /* the names of batch_forms that are read */
 enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more of them is no record */
 
-static void find_form(Records *s, const char *path, const char *name)
+static Str without_packing(const char *path)
 {
     Str file = str_of(path);
     if (str_ends(file, ".gz")) file.n -= 3;
-    if (str_ends(file, ".zst")) file.n -= 4;
+    else if (str_ends(file, ".zst")) file.n -= 4;
+    return file;
+}
+
+bool records_know(const char *path)
+{
+    static const char *const lines[] = { ".jsonl", ".ndjson", ".csv", ".txt" };
+    const Str file = without_packing(path);
+    const BatchForm *table = batch_form_of_path(file);
+    for (size_t i = 0; i < COUNT(lines); i++)
+        if (str_ends(file, lines[i])) return true;
+    return table && table->open_file;
+}
+
+static void find_form(Records *s, const char *path, const char *name)
+{
+    const Str file = without_packing(path);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
     s->form = s->table                                                   ? RECORDS_BATCHES
@@ -149,7 +165,6 @@ static bool are_texts(const Records *s)
 
 bool record_take(const Records *s, Arena *arena, const Value *v, Record *r, Err *err)
 {
-    if (v->kind == V_MAP) r->id = value_get(v, "id");
     if (records_take_files(s)) return take_file(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && records_take_pages(s)) return take_page(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
@@ -174,6 +189,7 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
     const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
     if (!json_parse_most(arena, line, most, v, err)) return false;
     if (s->keeps) r->kept = kept_members(s, arena, v);
+    r->id = value_get(v, "id");
     return record_take(s, arena, v, r, err);
 }
 
@@ -267,7 +283,13 @@ static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
 
 static bool has_column(const Records *s, const char *name, Err *err)
 {
-    if (column_of(s, s->column, s->columns, name).p) return true;
+    size_t first = 0, last = s->columns;
+    while (first < s->columns && !str_is(s->column[first], name)) first++;
+    while (last > first + 1 && !str_is(s->column[last - 1], name)) last--;
+    if (last > first + 1)
+        return fail(err, EF_INVALID_INPUT, "%s: columns %zu and %zu of %zu are both \"%s\", wanted one: rename the "
+                    "other", s->lines.name, first + 1, last, s->columns, name);
+    if (first < s->columns) return true;
     return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
                 are_texts(s) || records_take_files(s) ? "; --field names another one" : "");
 }
@@ -342,7 +364,7 @@ static bool open_form(Records *s, const char *path, Err *err)
     return true;
 }
 
-static void split_keep(Records *s, const char *list)
+static bool split_keep(Records *s, const char *list, Err *err)
 {
     size_t room = 1;
     for (const char *c = list; *c; c++) room += *c == ',';
@@ -352,7 +374,10 @@ static void split_keep(Records *s, const char *list)
         const Str name = str_trim((Str){ from, n });
         if (name.n) s->keep[s->keeps++] = (Str){ str_dup(&s->head, name), name.n };
         from += n + (from[n] == ',');
+        for (size_t i = 0; name.n && i + 1 < s->keeps; i++)
+            if (str_eq(name, s->keep[i])) return fail(err, EF_USAGE, "--keep: found \"%.*s\" twice", STR_ARG(name));
     }
+    return true;
 }
 
 static bool fits_items(const Records *s, Err *err)
@@ -371,9 +396,10 @@ bool records_open(Records *s, const char *path, const ItemForm *items, const Rec
     *s = (Records){ .items = items, .how = *how, .lines.fd = -1 };
     find_form(s, path, how->form);
     if (!fits_items(s, err)) return false;
+    if (dir_is(path))
+        return fail(err, EF_USAGE, "%s: found a folder, wanted a file; map --checkpoint DIR takes folders", path);
     if (!lines_open(&s->lines, path, err)) return false;
-    if (how->keep) split_keep(s, how->keep);
-    bool ok = look_inside(s, err) && open_form(s, path, err);
+    bool ok = (!how->keep || split_keep(s, how->keep, err)) && look_inside(s, err) && open_form(s, path, err);
     if (ok && (how->field || how->second) && s->form == RECORDS_TEXT)
         ok = fail(err, EF_USAGE, "--field: found plain text, wanted jsonl, csv or arrow (--input-format)");
     if (ok) return true;

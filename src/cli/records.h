@@ -31,7 +31,7 @@ typedef struct RecordsHow { /* zero: the default */
     const char *form;      /* of records_forms; NULL: by the name's ending, or by the first bytes */
     const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
     const char *second;    /* where the second text of a pair is; NULL: "text_pair" */
-    const char *keep;      /* "id,lang": handed through; "all"; NULL: none but the id */
+    const char *keep;      /* "id,lang": handed through; "all"; "": none; NULL: none but the id */
     bool hold;             /* batches stay until records_release: kept columns are theirs */
 } RecordsHow;
 
@@ -52,7 +52,9 @@ typedef struct Records {
     BatchReader *reader;   /* NULL: another form */
     Mapping file;          /* that it reads; a stream has none */
     int *used, n_used;     /* columns that a record is made of */
-    int alone;             /* that one of them has the text, and the others at most an id; -1: there is more */
+    int alone;             /* the only one of them, with the text; -1: there are more */
+    int id;                /* the column of the ids, if nothing is kept by name; -1: there is none */
+    bool begun;            /* the first batch was asked for */
     int *keep_column;      /* [keeps] */
     RecordBatch *first, *last, *spare; /* those that are held: the oldest, and the one that is read */
     int64_t row;           /* of the last, next */
@@ -63,15 +65,16 @@ extern const char *const records_forms[]; /* of --input-format; ends with NULL *
     { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures and sounds their path: "  \
                           "path)" }
 
+bool records_know(const char *path); /* the name's ending says which form it has */
 /* "-": stdin. What is packed with gzip or zstd is unpacked on the way, whatever its name. */
 bool records_open(Records *, const char *path, const ItemForm *, const RecordsHow *, Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 /* Whether records_next would have to wait for whoever writes the stream. */
 bool records_quiet(const Records *);
-/* Leaves out the first rows: n batches of so many. Where records come in batches, these must be the same, and the
- * last one stays as the oldest that is held. */
-bool records_skip(Records *, const int64_t *rows, size_t n, Err *);
+/* Leaves out the next rows. Where records come in batches, they must be one, which then is the oldest that is held;
+ * number: its own, for messages. */
+bool records_skip(Records *, int64_t rows, size_t number, Err *);
 /* Leaves out the first rows, as far as they are whole batches; *left: those of the next batch that are not. *more
  * false: the input ended before; *left is how many are missing. */
 bool records_drop(Records *, int64_t rows, int64_t *left, bool *more, Err *);

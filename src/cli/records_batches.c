@@ -4,97 +4,153 @@
 #include "cli/records.h"
 
 /* ---- columns ---- */
-static bool is_key(const Records *s, Str name)
-{
-    const bool path = records_take_files(s) || records_take_pages(s);
-    const char *own[] = { "id", records_field(s), s->how.second ? s->how.second : "text_pair",
-                          path ? records_path_key(s) : "id" };
-    for (size_t i = 0; i < COUNT(own); i++)
-        if (str_is(name, own[i])) return true;
-    for (const Field *key = s->items->keys; key->name; key++)
-        if (str_is(name, key->name)) return true;
-    return false;
-}
-
-static int find_column(const Records *s, const char *name)
+static int find_column(const Records *s, Str name)
 {
     const ArrowFields *all = s->reader->fields;
     for (int i = 0; i < all->n; i++)
-        if (str_is(all->field[i].name, name)) return i;
+        if (str_eq(all->field[i].name, name)) return i;
     return -1;
 }
 
+/* A pair of texts: a list of them. */
+static bool holds_pairs(const ArrowField *f)
+{
+    const bool list = f->kind == ARROW_LIST || f->kind == ARROW_LARGE_LIST || f->kind == ARROW_FIXED_LIST;
+    return list && !f->encoded && arrow_is_text(&f->child[0]);
+}
+
+/* {bytes, path} */
+static bool holds_files(const ArrowField *f)
+{
+    return f->kind == ARROW_STRUCT;
+}
+
+/* What stands for an item of texts. A second text that nobody has named is one only if it can be. */
+static bool is_text_key(const Records *s, const ArrowField *f)
+{
+    const int text = find_column(s, str_of(records_field(s)));
+    if (str_is(f->name, records_field(s))) return true;
+    if (s->how.second) return str_is(f->name, s->how.second);
+    return str_is(f->name, "text_pair") && arrow_is_text(f) && text >= 0 &&
+           !holds_pairs(&s->reader->fields->field[text]);
+}
+
+static bool is_key(const Records *s, const ArrowField *f)
+{
+    const bool path = records_take_files(s) || records_take_pages(s);
+    if (s->items == &item_texts) return is_text_key(s, f);
+    if (path && str_is(f->name, records_path_key(s))) return s->how.field || arrow_is_text(f) || holds_files(f);
+    for (const Field *key = s->items->keys; key->name; key++)
+        if (str_is(f->name, key->name)) return true;
+    return false;
+}
+
+/* ---- are they what is wanted? ---- */
+/* flag: "--keep: ", that named the column; NULL: none did, and --field could. */
 static bool lacks_column(Records *s, const char *name, const char *flag, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
     const char **known = ARRAY(&s->head, const char *, all->n);
     for (int i = 0; i < all->n; i++) known[i] = all->field[i].name.p;
-    const char *near = str_nearest(str_of(name), known, (size_t)all->n);
-    if (near) return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean %s %s?", s->lines.name, name,
-                          flag, near);
-    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; %s names another one", s->lines.name, name, flag);
+    const char *near = str_nearest(str_of(name), known, (size_t)all->n), *file = s->lines.name;
+    if (near && !flag)
+        return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean --field %s?", file, name, near);
+    if (near)
+        return fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\": did you mean \"%s\"?", file, flag, name,
+                    near);
+    return flag ? fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\"", file, flag, name)
+                : fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", file, name);
+}
+
+static bool has_two(const Records *s, int first, Err *err)
+{
+    const ArrowFields *all = s->reader->fields;
+    for (int i = first + 1; i < all->n; i++)
+        if (str_eq(all->field[i].name, all->field[first].name))
+            return !fail(err, EF_INVALID_INPUT, "%s: columns %d and %d of %d are both \"%.*s\", wanted one: rename the "
+                         "other", s->lines.name, first + 1, i + 1, all->n, STR_ARG(all->field[i].name));
+    return false;
 }
 
 static bool needs_column(Records *s, const char *name, const char *flag, Err *err)
 {
-    return find_column(s, name) >= 0 || lacks_column(s, name, flag, err);
+    return find_column(s, str_of(name)) >= 0 || lacks_column(s, name, flag, err);
+}
+
+/* The one of that name is there, and fits. */
+static bool needs_texts(Records *s, const char *name, const char *flag, bool (*fits)(const ArrowField *), Err *err)
+{
+    if (!needs_column(s, name, flag, err)) return false;
+    const ArrowField *f = &s->reader->fields->field[find_column(s, str_of(name))];
+    return arrow_is_text(f) || (fits && fits(f)) ||
+           fail(err, EF_INVALID_INPUT, "%s: column \"%s\": found the type %s, wanted texts%s", s->lines.name, name,
+                arrow_kind_name(f->kind), fits == holds_pairs ? ", or lists of two" : "");
 }
 
 /* Whatever stands for the items is there. */
 static bool has_items(Records *s, Err *err)
 {
-    if (s->how.second && !needs_column(s, s->how.second, "--column2", err)) return false;
-    if (s->items == &item_texts) return needs_column(s, records_field(s), "--field", err);
+    const char *flag = s->how.field ? "" : NULL;
+    if (s->how.second && !needs_texts(s, s->how.second, "--column2: ", NULL, err)) return false;
+    if (s->items == &item_texts) return needs_texts(s, records_field(s), flag, holds_pairs, err);
     if (records_take_files(s))
-        return find_column(s, item_form_file(s->items)->key) >= 0 || find_column(s, "array") >= 0 ||
-               needs_column(s, records_path_key(s), "--field", err);
+        return (!flag && find_column(s, str_of(item_form_file(s->items)->key)) >= 0) ||
+               (!flag && find_column(s, STR("array")) >= 0) ||
+               needs_texts(s, records_path_key(s), flag, holds_files, err);
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !needs_column(s, key->name, "--field", err)) return false;
+        if (key->required && !needs_column(s, key->name, "", err)) return false;
     return true;
 }
 
+static bool can_read(const Records *s, int column, const char *flag, Err *err)
+{
+    const char *what;
+    const ArrowField *f = &s->reader->fields->field[column];
+    return arrow_can_read(f, &what) ||
+           fail(err, EF_UNSUPPORTED, "%s: %scolumn \"%.*s\": found %s, which is not %s", s->lines.name, flag,
+                STR_ARG(f->name), what, *flag ? "handed through" : "read");
+}
+
+/* ---- the choice ---- */
 static bool keep_columns(Records *s, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
-    if (s->keeps == 1 && str_is(s->keep[0], "all") && find_column(s, "all") < 0) {
+    if (s->keeps == 1 && str_is(s->keep[0], "all") && find_column(s, STR("all")) < 0) {
         s->keep = ARRAY(&s->head, Str, s->keeps = (size_t)all->n);
         for (int i = 0; i < all->n; i++) s->keep[i] = all->field[i].name;
     }
     s->keep_column = ARRAY(&s->head, int, s->keeps);
     for (size_t i = 0; i < s->keeps; i++) {
-        if (!needs_column(s, s->keep[i].p, "--keep", err)) return false;
-        const int column = s->keep_column[i] = find_column(s, s->keep[i].p);
-        const char *kind;
-        if (!arrow_can_read(&all->field[column], &kind))
-            return fail(err, EF_UNSUPPORTED, "--keep: column \"%s\": found the type %s, which is not handed through",
-                        s->keep[i].p, kind);
+        if (!needs_column(s, s->keep[i].p, "--keep: ", err)) return false;
+        const int column = s->keep_column[i] = find_column(s, s->keep[i]);
+        if (has_two(s, column, err) || !can_read(s, column, "--keep: ", err)) return false;
         batches_want(s->reader, column);
     }
     return true;
-}
-
-static int lone_text(const Records *s)
-{
-    int text = -1;
-    if (s->items != &item_texts) return -1;
-    for (int i = 0; i < s->n_used; i++) {
-        const Str name = s->reader->fields->field[s->used[i]].name;
-        if (text < 0 && str_is(name, records_field(s))) text = s->used[i];
-        else if (!str_is(name, "id")) return -1;
-    }
-    return text;
 }
 
 static bool choose_columns(Records *s, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
     s->used = ARRAY(&s->head, int, all->n);
+    if (!has_items(s, err)) return false;
     for (int i = 0; i < all->n; i++) {
-        if (!is_key(s, all->field[i].name)) continue;
+        if (!is_key(s, &all->field[i])) continue;
+        if (has_two(s, i, err) || !can_read(s, i, "", err)) return false;
         batches_want(s->reader, s->used[s->n_used++] = i);
     }
-    s->alone = lone_text(s);
-    return has_items(s, err) && keep_columns(s, err);
+    s->alone = s->items == &item_texts && s->n_used == 1 ? s->used[0] : -1;
+    return keep_columns(s, err);
+}
+
+/* Lines of JSON begin with their record's id, where there is one column of ids and it can be read. */
+static void choose_id(Records *s)
+{
+    Err ignored;
+    s->begun = true;
+    s->id = s->how.hold || s->how.keep ? -1 : find_column(s, STR("id"));
+    if (s->id >= 0 && (has_two(s, s->id, &ignored) || !can_read(s, s->id, "", &ignored))) s->id = -1;
+    if (s->id >= 0) batches_want(s->reader, s->id);
 }
 
 /* From a pipe, from what is packed, or from a stream's file: as the bytes come. */
@@ -134,6 +190,7 @@ void records_release(Records *s)
 static bool next_batch(Records *s, bool *more, Err *err)
 {
     RecordBatch *b = s->spare;
+    if (!s->begun) choose_id(s); /* now it is known whether it is wanted */
     if (b) s->spare = b->next;
     else b = NEW(&s->head, RecordBatch);
     b->next = NULL;
@@ -191,71 +248,79 @@ bool records_drop(Records *s, int64_t rows, int64_t *left, bool *more, Err *err)
     return true;
 }
 
-bool records_skip(Records *s, const int64_t *rows, size_t n, Err *err)
+bool records_skip(Records *s, int64_t rows, size_t number, Err *err)
 {
-    bool ok = true, more = true;
-    for (size_t i = 0; !s->reader && ok && i < n; i++) ok = skip_rows(s, rows[i], err);
-    for (size_t i = 0; s->reader && ok && i < n; i++) {
-        if (s->first) records_release(s);
-        ok = await_batch(s, &more, err);
-        if (ok && (!more || s->last->rows.rows != rows[i]))
-            return fail(err, EF_INVALID_INPUT, "batch %zu has %lld rows, that of the input %lld: it is another input",
-                        i + 1, (long long)rows[i], more ? (long long)s->last->rows.rows : 0);
-        if (ok) s->row = rows[i], s->lines.number += (uint64_t)rows[i];
-    }
-    return ok;
+    bool more;
+    if (!s->reader) return skip_rows(s, rows, err);
+    if (s->first) records_release(s);
+    if (!await_batch(s, &more, err)) return false;
+    if (!more || s->last->rows.rows != rows)
+        return fail(err, EF_INVALID_INPUT, "batch %zu has %lld rows, that of the input %lld: it is another input",
+                    number, (long long)rows, more ? (long long)s->last->rows.rows : 0);
+    s->row = rows, s->lines.number += (uint64_t)rows;
+    return true;
 }
 
-/* Texts are checked. Unless the batch is held, its views become the record's own. */
-static bool settle_value(const Records *s, Arena *arena, Value *v, Err *err)
+/* Unless the batch is held, its views become the record's own. A text that is none is bytes. */
+static void settle_value(const Records *s, Arena *arena, Value *v)
 {
-    bool ok = true;
-    if (v->kind == V_STR && !utf8_valid(v->s))
-        return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
+    if (v->kind == V_STR && !utf8_valid(v->s)) v->kind = V_BYTES;
     if (!s->how.hold && (v->kind == V_STR || v->kind == V_BYTES)) v->s.p = str_dup(arena, v->s);
-    for (size_t i = 0; v->kind == V_LIST && ok && i < v->list.n; i++)
-        ok = settle_value(s, arena, &v->list.items[i], err);
-    for (size_t i = 0; v->kind == V_MAP && ok && i < v->map.n; i++)
-        ok = settle_value(s, arena, &v->map.items[i].value, err);
-    return ok;
+    for (size_t i = 0; v->kind == V_LIST && i < v->list.n; i++) settle_value(s, arena, &v->list.items[i]);
+    for (size_t i = 0; v->kind == V_MAP && i < v->map.n; i++) settle_value(s, arena, &v->map.items[i].value);
 }
 
-static bool kept_values(const Records *s, Arena *arena, int64_t row, Record *r, Err *err)
+static Value settled_value(const Records *s, Arena *arena, int column, int64_t row)
+{
+    Value v = arrow_value(arena, &s->last->rows.column[column], row);
+    settle_value(s, arena, &v);
+    return v;
+}
+
+static const Value *kept_values(const Records *s, Arena *arena, int64_t row)
 {
     Value *kept = ARRAY(arena, Value, s->keeps);
-    bool ok = true;
-    for (size_t i = 0; ok && i < s->keeps; i++) {
-        kept[i] = arrow_value(arena, &s->last->rows.column[s->keep_column[i]], row);
-        ok = settle_value(s, arena, &kept[i], err);
-    }
-    r->kept = kept;
-    return ok;
+    for (size_t i = 0; i < s->keeps; i++) kept[i] = settled_value(s, arena, s->keep_column[i], row);
+    return kept;
+}
+
+/* Bytes of a column that does not say whether they are texts, and texts whose bytes are none. */
+static bool take_texts(Value *v, Err *err)
+{
+    if (v->kind == V_BYTES && !utf8_valid(v->s))
+        return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
+    if (v->kind == V_BYTES) v->kind = V_STR;
+    for (size_t i = 0; v->kind == V_LIST && i < v->list.n; i++)
+        if (!take_texts(&v->list.items[i], err)) return false;
+    return true;
 }
 
 /* A value of a column that a record is made of. */
 static bool take_cell(const Records *s, Arena *arena, int column, int64_t row, Value *out, Err *err)
 {
-    *out = arrow_value(arena, &s->last->rows.column[column], row);
-    if (out->kind == V_BYTES && s->items == &item_texts) out->kind = V_STR; /* of a column that does not say it */
-    return settle_value(s, arena, out, err);
+    *out = settled_value(s, arena, column, row);
+    return s->items != &item_texts || take_texts(out, err);
 }
 
 static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
 {
-    if (s->alone >= 0 && s->how.hold) { /* an id is a column of its own, if it is kept */
-        Value text;
-        s->lines.number++;
-        return take_cell(s, arena, s->alone, s->row++, &text, err) && record_take_text(s, &text, &r->item, err);
-    }
-    const ArrowFields *all = s->reader->fields;
     const int64_t row = s->row++;
+    s->lines.number++;
+    if (s->keeps && !s->how.hold) r->kept = kept_values(s, arena, row);
+    if (s->id >= 0) {
+        Value *id = NEW(arena, Value);
+        *id = settled_value(s, arena, s->id, row);
+        if (id->kind != V_NULL) r->id = id;
+    }
+    if (s->alone >= 0) {
+        Value text;
+        return take_cell(s, arena, s->alone, row, &text, err) && record_take_text(s, &text, &r->item, err);
+    }
     Value *v = NEW(arena, Value);
     *v = value_map(arena, (size_t)s->n_used);
-    s->lines.number++;
-    if (s->keeps && !s->how.hold && !kept_values(s, arena, row, r, err)) return false;
     for (int i = 0; i < s->n_used; i++) {
         Value cell;
-        const Str name = all->field[s->used[i]].name;
+        const Str name = s->reader->fields->field[s->used[i]].name;
         if (!take_cell(s, arena, s->used[i], row, &cell, err)) return false;
         if (cell.kind != V_NULL || str_is(name, records_field(s)))
             v->map.items[v->map.n++] = (Member){ name, cell };

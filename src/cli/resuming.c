@@ -142,26 +142,27 @@ static bool near(const Value *a, const Value *b)
 {
     static const double most = 1e-3; /* more than CPUs differ by, less than texts do */
     const double x = value_float(a, NAN), y = value_float(b, NAN);
-    return fabs(x - y) <= most * (1 + fabs(y));
+    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= most * (1 + fabs(y));
 }
 
-static bool same_value(const Value *a, const Value *b)
+bool resuming_same_value(const Value *a, const Value *b)
 {
     const bool number = a->kind == V_INT || a->kind == V_FLOAT;
+    if (a->kind == V_INT && b->kind == V_INT) return value_int(a, 0) == value_int(b, 0);
     if (number && (b->kind == V_INT || b->kind == V_FLOAT)) return near(a, b);
     if (a->kind != b->kind) return false;
-    if (a->kind == V_STR) return str_eq(a->s, b->s);
+    if (a->kind == V_STR || a->kind == V_BYTES) return str_eq(a->s, b->s);
     if (a->kind == V_BOOL) return a->b == b->b;
     bool same = true;
     if (a->kind == V_LIST) {
         same = a->list.n == b->list.n;
         for (size_t i = 0; same && i < a->list.n; i++)
-            same = same_value(&a->list.items[i], &b->list.items[i]);
+            same = resuming_same_value(&a->list.items[i], &b->list.items[i]);
     } else if (a->kind == V_MAP) {
         same = a->map.n == b->map.n;
         for (size_t i = 0; same && i < a->map.n; i++)
             same = str_eq(a->map.items[i].key, b->map.items[i].key) &&
-                   same_value(&a->map.items[i].value, &b->map.items[i].value);
+                   resuming_same_value(&a->map.items[i].value, &b->map.items[i].value);
     }
     return same;
 }
@@ -171,7 +172,7 @@ static bool same_line(Arena *arena, Str before, Str now)
     Value a, b;
     Err ignored;
     return json_parse(arena, before, &a, &ignored) && json_parse(arena, now, &b, &ignored) &&
-           (value_get(&a, "error") || same_value(&a, &b));
+           (value_get(&a, "error") || resuming_same_value(&a, &b));
 }
 
 bool resuming_same(const Resuming *r, const char *path, Str answers, Err *err)

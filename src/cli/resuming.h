@@ -37,6 +37,7 @@ bool resuming_check(Resuming *, const char *path, Err *);
  * and numbers that another CPU may have computed. By this, records without ids are told apart, and
  * models, too. An earlier error may have had a passing cause: it fits whatever is said now. */
 bool resuming_same(const Resuming *, const char *path, Str answers, Err *);
+bool resuming_same_value(const Value *, const Value *); /* likewise */
 void resuming_free(Resuming *);
 
 #endif

@@ -19,6 +19,10 @@ typedef enum { /* the format's own numbers */
 typedef struct ArrowPair {
     Str key, value;
 } ArrowPair;
+typedef struct ArrowMark {   /* what Parquet says of values for which Arrow has no type: JSON, ENUM, INTERVAL ... */
+    Str logical;             /* its LogicalType, as it stands; n 0: none */
+    int converted;           /* its older ConvertedType, plus 1; 0: none */
+} ArrowMark;
 typedef struct ArrowField ArrowField;
 struct ArrowField {
     Str name;
@@ -34,6 +38,10 @@ struct ArrowField {
     bool index_signed, ordered;
     ArrowPair *pair;         /* its metadata */
     int pairs;
+    bool uuid;               /* 16 bytes that are one */
+    ArrowMark mark;          /* of a column of Parquet */
+    const ArrowField *told;  /* what an Arrow schema beside Parquet's says of it; NULL: no more than this */
+    const char *strange;     /* why it is not read, though its kind may be; NULL: it is */
 };
 typedef struct ArrowFields { /* the schema: columns of every batch */
     ArrowField *field;
@@ -60,11 +68,13 @@ typedef struct ArrowBatch {
     size_t end;              /* of a file that is read: the bytes up to its end */
 } ArrowBatch;
 
-/* An entry as a Value: text, bytes, numbers, lists and maps; null where there is none. What JSON has no word
- * for (dates, times, decimals) is the number that stands there, or its bytes. */
+/* An entry as a Value: text, bytes, numbers, lists and maps; null where there is none. Decimals, dates, times and
+ * UUIDs are text (arrow_text.h); durations and intervals are the number that stands there, or its bytes. */
 Value arrow_value(Arena *, const ArrowColumn *, int64_t entry);
 const char *arrow_kind_name(ArrowKind);
-/* Whether values of the column can be had, and it can be written; else *kind is the type that is in the way. */
-bool arrow_can_read(const ArrowField *, const char **kind);
+/* Whether values of the column can be had, and it can be written; else *what is in the way: "the type union". */
+bool arrow_can_read(const ArrowField *, const char **what);
+/* Values are texts, or bytes that may be: each is one text, or null. */
+bool arrow_is_text(const ArrowField *);
 
 #endif

@@ -2,6 +2,7 @@
  * arrow_kinds.c - the types of Arrow, and entries of their arrays as values. */
 #include "arrow_kinds.h"
 
+#include "arrow_text.h"
 #include "base/bytes.h"
 #include "half.h"
 
@@ -39,12 +40,30 @@ const char *arrow_kind_name(ArrowKind kind)
     return arrow_kinds[kind].name;
 }
 
-bool arrow_can_read(const ArrowField *f, const char **kind)
+bool arrow_can_read(const ArrowField *f, const char **what)
 {
-    *kind = arrow_kinds[f->kind].name;
-    bool ok = arrow_kinds[f->kind].layout >= LAYOUT_NONE;
-    for (int i = 0; ok && i < f->children; i++) ok = arrow_can_read(&f->child[i], kind);
+    static const char *const unread[ARROW_KINDS] = {
+        [ARROW_UNION] = "the type union", [ARROW_RUN_END] = "the type run_end_encoded",
+        [ARROW_LIST_VIEW] = "the type list_view", [ARROW_LARGE_LIST_VIEW] = "the type large_list_view",
+    };
+    *what = f->strange ? f->strange : unread[f->kind];
+    bool ok = !*what;
+    for (int i = 0; ok && i < f->children; i++) ok = arrow_can_read(&f->child[i], what);
     return ok;
+}
+
+bool arrow_is_text(const ArrowField *f)
+{
+    const ArrowLayout layout = arrow_kinds[f->kind].layout;
+    return layout == LAYOUT_BYTES || layout == LAYOUT_VIEWS || layout == LAYOUT_NONE ||
+           (f->kind == ARROW_FIXED_BINARY && !f->uuid);
+}
+
+bool arrow_is_extension(const ArrowField *f, const char *name)
+{
+    for (int i = 0; i < f->pairs; i++)
+        if (str_is(f->pair[i].key, "ARROW:extension:name")) return str_is(f->pair[i].value, name);
+    return false;
 }
 
 int64_t arrow_width(const ArrowField *f)
@@ -86,15 +105,22 @@ static Value entry_float(const ArrowColumn *a, int64_t entry)
     return memcpy(&d, a->data.p + entry * 8, sizeof d), value_of_float(d);
 }
 
-static Value entry_fixed(const ArrowColumn *a, int64_t entry)
+static Value entry_fixed(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
-    int64_t width = arrow_width(a->field);
-    if (a->field->kind == ARROW_FLOAT) return entry_float(a, entry);
-    if (width > 8 || a->field->kind == ARROW_FIXED_BINARY)
-        return value_of_bytes((Str){ a->data.p + entry * width, (size_t)width });
-    int64_t i = arrow_int(a->data, entry, width, a->field->kind != ARROW_INT || a->field->param[1]);
-    bool over = width == 8 && a->field->kind == ARROW_INT && !a->field->param[1] && i < 0;
-    return over ? value_of_float((double)(uint64_t)i) : value_of_int(i);
+    const ArrowField *f = a->field;
+    const int64_t width = arrow_width(f);
+    const Str bytes = { a->data.p + entry * width, (size_t)width };
+    const bool is_signed = f->kind != ARROW_INT || f->param[1];
+    int64_t i;
+    switch (f->kind) {
+    case ARROW_FLOAT: return entry_float(a, entry);
+    case ARROW_DECIMAL: case ARROW_DATE: case ARROW_TIME: case ARROW_TIMESTAMP: return arrow_text(arena, f, bytes);
+    case ARROW_FIXED_BINARY: return f->uuid ? arrow_text(arena, f, bytes) : value_of_bytes(bytes);
+    default:
+        if (width > 8) return value_of_bytes(bytes); /* of an interval */
+        i = arrow_int(bytes, 0, width, is_signed);
+        return !is_signed && i < 0 ? value_of_uint((uint64_t)i) : value_of_int(i);
+    }
 }
 
 static Str entry_view(const ArrowColumn *a, int64_t entry)
@@ -144,7 +170,7 @@ Value arrow_value(Arena *arena, const ArrowColumn *a, int64_t entry)
     Str bytes;
     switch (row->layout) {
     case LAYOUT_BITS: return value_of_bool(a->data.p[entry >> 3] >> (entry & 7) & 1);
-    case LAYOUT_FIXED: return entry_fixed(a, entry);
+    case LAYOUT_FIXED: return entry_fixed(arena, a, entry);
     case LAYOUT_LIST: return entry_list(arena, a, from, to);
     case LAYOUT_CHILDREN: return entry_children(arena, a, entry);
     case LAYOUT_BYTES:

@@ -31,6 +31,7 @@ typedef struct ArrowKindRow {
 } ArrowKindRow;
 extern const ArrowKindRow arrow_kinds[ARROW_KINDS];
 
+bool arrow_is_extension(const ArrowField *, const char *name); /* the metadata says so */
 int64_t arrow_width(const ArrowField *);     /* LAYOUT_FIXED: bytes of a value */
 int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 

@@ -153,24 +153,36 @@ static bool next_of_file(ArrowReader *r, ArrowMessage *m, bool *more, Err *err)
 }
 
 /* ---- the schema ---- */
-static bool check_field(const ArrowField *f, Err *err)
+/* Widths and units that are known. Arrays of others can still be counted. */
+static bool has_known_numbers(const ArrowField *f)
 {
     const int64_t *p = f->param;
-    static const char *const wrong = "found a type whose numbers make no sense";
-    bool ok = true;
     switch (f->kind) {
-    case ARROW_INT: ok = p[0] == 8 || p[0] == 16 || p[0] == 32 || p[0] == 64; break;
-    case ARROW_FLOAT: case ARROW_INTERVAL: ok = p[0] >= 0 && p[0] <= 2; break;
-    case ARROW_DECIMAL: ok = p[2] == 32 || p[2] == 64 || p[2] == 128 || p[2] == 256; break;
-    case ARROW_TIME: ok = p[1] == 32 || p[1] == 64; break;
-    case ARROW_FIXED_BINARY: case ARROW_FIXED_LIST: ok = p[0] >= 0 && p[0] <= 1 << 24; break;
-    default: break;
+    case ARROW_INT: return p[0] == 8 || p[0] == 16 || p[0] == 32 || p[0] == 64;
+    case ARROW_FLOAT: case ARROW_INTERVAL: return p[0] >= 0 && p[0] <= 2;
+    case ARROW_DECIMAL: return p[2] == 32 || p[2] == 64 || p[2] == 128 || p[2] == 256;
+    case ARROW_TIME: return p[1] == 32 || p[1] == 64;
+    case ARROW_FIXED_BINARY: case ARROW_FIXED_LIST: return p[0] >= 0 && p[0] <= 1 << 24;
+    default: return true;
     }
-    ArrowLayout layout = arrow_kinds[f->kind].layout;
-    bool list = layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || f->kind == ARROW_FIXED_LIST;
-    bool any = f->kind == ARROW_STRUCT || layout == LAYOUT_UNION || layout == LAYOUT_RUNS;
-    if (list ? f->children != 1 : !any && f->children) ok = false;
-    return ok || refuse_arrow(wrong, err);
+}
+
+static bool has_its_children(const ArrowField *f)
+{
+    const ArrowLayout layout = arrow_kinds[f->kind].layout;
+    const bool list = layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || f->kind == ARROW_FIXED_LIST;
+    const bool any = f->kind == ARROW_STRUCT || layout == LAYOUT_UNION || layout == LAYOUT_RUNS;
+    return any || f->children == list;
+}
+
+/* "the type int with the numbers 128 1" */
+static const char *numbers_text(Arena *arena, const ArrowField *f)
+{
+    Buf text = { .arena = arena };
+    buf_printf(&text, "the type %s with the numbers", arrow_kind_name(f->kind));
+    for (int i = 0; i < 3 && arrow_kinds[f->kind].param[i].bytes; i++)
+        buf_printf(&text, " %lld", (long long)f->param[i]);
+    return str_dup(arena, buf_view(&text));
 }
 
 static void read_encoding(const FlatTable *t, ArrowField *f)
@@ -216,8 +228,8 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
     f->name = (Str){ str_dup(r->arena, name), name.n };
     f->nullable = flat_int(t, 1, 1, 0);
     if (kind <= 0 || kind >= ARROW_KINDS)
-        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found a type of an unknown number",
-                    (int)MIN(name.n, 60), name.p);
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type number %d, wanted 1 to %d",
+                    (int)MIN(name.n, 60), name.p, (int)kind, ARROW_KINDS - 1);
     f->kind = (ArrowKind)kind;
     bool typed = flat_table(t, 3, &type);
     for (int i = 0; i < 3; i++) {
@@ -229,15 +241,16 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
         f->zone = (Str){ str_dup(r->arena, zone), zone.n };
     }
     if (!read_pairs(r, t, 6, &f->pair, &f->pairs, err)) return false;
+    f->uuid = kind == ARROW_FIXED_BINARY && f->param[0] == 16 && arrow_is_extension(f, "arrow.uuid");
     read_encoding(t, f);
-    if (f->encoded && f->index_bits != 8 && f->index_bits != 16 && f->index_bits != 32 && f->index_bits != 64)
-        return refuse_arrow("found a dictionary whose indexes have no width", err);
     FlatVector children = flat_vector(t, 5, 4);
     if (!read_fields(r, &children, depth + 1, &f->child, &f->children, err)) return false;
-    if (f->encoded && has_dictionary(f->child, f->children))
-        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found a dictionary inside of a dictionary, which is "
-                    "not read", (int)MIN(name.n, 60), name.p);
-    return check_field(f, err);
+    if (!has_known_numbers(f)) f->strange = numbers_text(r->arena, f);
+    if (f->encoded && f->index_bits != 8 && f->index_bits != 16 && f->index_bits != 32 && f->index_bits != 64)
+        f->strange = str_format(r->arena, "a dictionary whose indexes have %d bits", f->index_bits);
+    if (f->encoded && has_dictionary(f->child, f->children)) f->strange = "a dictionary inside of a dictionary";
+    return has_its_children(f) || fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found %d columns inside of the "
+                                       "type %s", (int)MIN(name.n, 60), name.p, f->children, arrow_kind_name(f->kind));
 }
 
 static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err)
@@ -439,10 +452,10 @@ static bool check_own(const ArrowColumn *a)
 
 static bool check_array(const ArrowColumn *a, Err *err)
 {
-    const char *kind;
-    if (!arrow_can_read(a->field, &kind))
-        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type %s, which is not read",
-                    (int)MIN(a->field->name.n, 60), a->field->name.p, kind);
+    const char *what;
+    if (!arrow_can_read(a->field, &what))
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found %s, which is not read",
+                    (int)MIN(a->field->name.n, 60), a->field->name.p, what);
     if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
     if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
         return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",
@@ -520,6 +533,8 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     int64_t id = flat_int(&m->header, 0, 8, 0);
     const ArrowField *of = field_of_dictionary(r->schema.field, r->schema.n, id);
     if (!of || !flat_table(&m->header, 1, &data)) return refuse_arrow("found a dictionary that no column has", err);
+    const char *what;
+    if (!arrow_can_read(of, &what)) return true; /* no column that is wanted has it */
     if (!open_body(r, r->arena, &data, m->body, &b, err)) return false;
     ArrowField *plain = NEW(r->arena, ArrowField);
     *plain = *of, plain->encoded = false;

@@ -11,7 +11,7 @@ const BatchForm batch_form_arrow = {
     .name = "arrow",
     .file = { "ARROW1\0\0", 8 },
     .stream = { "\xff\xff\xff\xff", 4 },
-    .endings = { ".arrow", ".feather", ".arrows" },
+    .endings = { ".arrow", ".feather", ".ipc", ".arrows" },
     .open_file = arrow_open_file,
     .open_stream = arrow_open_stream,
     .create_file = arrow_create_file,
@@ -21,7 +21,8 @@ const BatchForm batch_form_arrow = {
 const BatchForm batch_form_parquet = {
     .name = "parquet",
     .file = { "PAR1", 4 },
-    .endings = { ".parquet" },
+    .endings = { ".parquet", ".pq" },
+    .end_needed = true,
     .open_file = parquet_open_file,
     .create_file = parquet_create_file,
 };
@@ -29,7 +30,9 @@ const BatchForm batch_form_parquet = {
 const BatchForm batch_form_csv = {
     .name = "csv", .endings = { ".csv" }, .create_file = csv_create, .create_stream = csv_create,
 };
-const BatchForm batch_form_npy = { .name = "npy", .endings = { ".npy" }, .create_file = npy_create };
+const BatchForm batch_form_npy = {
+    .name = "npy", .endings = { ".npy" }, .end_needed = true, .create_file = npy_create,
+};
 
 const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_parquet, &batch_form_csv, &batch_form_npy,
                                          NULL };

@@ -68,7 +68,8 @@ static inline void batches_drop(BatchWriter *w) { if (w) w->close(w); } /* frees
 typedef struct BatchForm {
     const char *name;        /* of --input-format and --output-format */
     Str file, stream;        /* first bytes; n 0: there is no such form */
-    const char *endings[4];  /* of the names of files; ends with NULL */
+    const char *endings[6];  /* of the names of files; ends with NULL */
+    bool end_needed;         /* what is written is of no use before its end, and cannot be gone on with */
     /* (optional) the whole file, mapped: views of it are handed out; absent: it is only written */
     bool (*open_file)(Arena *, Str file, BatchReader **, Err *);
     /* (optional) without going back; absent: it must be a file */

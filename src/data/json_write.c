@@ -158,6 +158,7 @@ static void write_value(JsonWriter *w, const Value *v)
     case V_NULL: return buf_puts(w->b, "null");
     case V_BOOL: return buf_puts(w->b, v->b ? "true" : "false");
     case V_INT: return write_int(w->b, v->i);
+    case V_UINT: return buf_printf(w->b, "%llu", (unsigned long long)v->u);
     case V_FLOAT: return write_f64(w->b, v->f);
     case V_STR: return json_write_string(w->b, v->s);
     case V_LIST: return write_list(w, v);

@@ -13,7 +13,8 @@
  * DELTA_BYTE_ARRAY, BYTE_STREAM_SPLIT; Snappy, gzip, ZSTD, LZ4_RAW; structs, lists and maps, one in the other
  * except lists of lists. Refused by name: those, INT96, encryption, other encodings and codecs. Only chunks of
  * columns that are wanted are touched, page by page.
- * Written: pages of version 1, PLAIN, uncompressed or gzip; ARROW:schema only for lists of a fixed size. */
+ * Written: pages of version 1, PLAIN, uncompressed or gzip; ARROW:schema only where Parquet has no word
+ * for a type (parquet_told.h). */
 #ifndef DATA_PARQUET_H
 #define DATA_PARQUET_H
 #include "data/batches.h"

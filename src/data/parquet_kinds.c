@@ -96,7 +96,7 @@ static bool kind_time(const ArrowField *f, ParquetKind *k)
     const int unit = (int)f->param[0];
     *k = (ParquetKind){ .type = narrow ? PARQUET_INT32 : PARQUET_INT64, .converted = -1, .put = kind_as_it_is,
                         .as_it_is = unit != SECONDS,
-                        .logical = { time ? MEANS_TIME : MEANS_TIMESTAMP, .utc = time || f->zone.n,
+                        .logical = { time ? MEANS_TIME : MEANS_TIMESTAMP, .utc = f->zone.n,
                                      .unit = (ParquetUnit)MAX(unit, PARQUET_MS) } };
     if (unit == SECONDS) k->put = narrow ? kind_thousand_32 : kind_thousand;
     if (k->logical.utc && k->logical.unit != PARQUET_NS)
@@ -122,9 +122,11 @@ static bool kind_decimals(const ArrowField *f, ParquetKind *k)
 
 static bool kind_text(const ArrowField *f, ParquetKind *k)
 {
+    enum { JSON = 19 };
     const bool text = arrow_kinds[f->kind].text;
     *k = (ParquetKind){ .type = PARQUET_BYTES, .converted = text ? 0 : -1, .put = kind_bytes,
                         .logical = { text ? MEANS_STRING : MEANS_NOTHING } };
+    if (text && arrow_is_extension(f, "arrow.json")) k->converted = JSON, k->logical.means = MEANS_JSON;
     return true;
 }
 
@@ -136,7 +138,10 @@ static bool kind_plain(const ArrowField *f, ParquetKind *k)
     case ARROW_NULL:
         *k = (ParquetKind){ .type = PARQUET_INT32, .converted = -1, .logical = { MEANS_UNKNOWN }, .put = kind_nothing };
         break;
-    case ARROW_FIXED_BINARY: k->type = PARQUET_FIXED, k->width = (int)f->param[0]; return k->width > 0;
+    case ARROW_FIXED_BINARY: 
+        k->type = PARQUET_FIXED, k->width = (int)f->param[0];
+        if (f->uuid) k->logical.means = MEANS_UUID;
+        return k->width > 0;
     default: break; /* durations: a number */
     }
     return true;

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "parquet.h"
 #include "parquet_chunk.h"
+#include "parquet_told.h"
 
 enum { BATCH_ROWS = 4096, BATCH_BYTES = 8 << 20, STEP_ROWS = 64 };
 enum { ITEMS_MOST = 1 << 24 }; /* of lists in a batch: levels may say any number in a few bytes */
@@ -163,7 +164,7 @@ static void parquet_want(BatchReader *base, int column)
     if (r->slot[column]) return;
     path[0] = r->slot[column] = NEW(r->arena, ParquetSlot);
     path[0]->part = &c->part;
-    if (!c->refused) reader_slot(r, c, &c->part, path, 1);
+    if (!c->part.field->strange) reader_slot(r, c, &c->part, path, 1);
 }
 
 /* ---- a batch ---- */
@@ -271,6 +272,13 @@ static bool reader_columns(ParquetReader *r, Thrift *t, const ThriftField *list,
     return true;
 }
 
+/* what: that should be there */
+static bool footer_broken(const ParquetReader *r, const Thrift *t, const char *what, Err *err)
+{
+    return fail(err, EF_INVALID_INPUT, "Parquet: byte %zu, in the footer: found damaged bytes, wanted %s",
+                (size_t)((const char *)t->in.p - r->file.p), what);
+}
+
 static bool reader_group(ParquetReader *r, Err *err)
 {
     Thrift *t = &r->groups;
@@ -285,9 +293,11 @@ static bool reader_group(ParquetReader *r, Err *err)
             if (f.id == 3) r->rows_left = thrift_int(t, &f);
             else if (f.id != 1) thrift_skip(t, &f);
         }
-    if (t->broken || r->rows_left < 0 || r->rows_left > INT64_MAX - r->rows_done || !columns)
-        return fail(err, EF_INVALID_INPUT, "Parquet: row group %d: found a footer that makes no sense", r->group);
-    return true;
+    if (t->broken) return footer_broken(r, t, "a row group", err);
+    if (!columns) return fail(err, EF_INVALID_INPUT, "Parquet: row group %d: found no columns in the footer", r->group);
+    return (r->rows_left >= 0 && r->rows_left <= INT64_MAX - r->rows_done) ||
+           fail(err, EF_INVALID_INPUT, "Parquet: row group %d: found %lld rows in the footer", r->group,
+                (long long)r->rows_left);
 }
 
 /* Columns that end later than their row group have rows that belong nowhere. */
@@ -334,10 +344,10 @@ static bool reader_rows(ParquetReader *r, int64_t *rows, Err *err)
 static bool reader_refused(const ParquetReader *r, Err *err)
 {
     for (int i = 0; i < r->schema.fields.n; i++) {
-        const ParquetColumn *c = &r->schema.column[i];
-        if (r->slot[i] && c->refused)
+        const ArrowField *f = &r->schema.fields.field[i];
+        if (r->slot[i] && f->strange)
             return fail(err, EF_UNSUPPORTED, "Parquet: column \"%.*s\": found %s, which is not read",
-                        (int)MIN(c->part.field->name.n, 60), c->part.field->name.p, c->refused);
+                        (int)MIN(f->name.n, 60), f->name.p, f->strange);
     }
     return true;
 }
@@ -400,6 +410,23 @@ static void footer_groups(ParquetReader *r, Thrift *t, const ThriftField *f)
     for (uint32_t i = 0; i < n && !t->broken; i++) thrift_skip(t, &item);
 }
 
+/* The value that has the key, of the list of pairs. */
+static Str footer_value(Thrift *t, const ThriftField *list, const char *wanted)
+{
+    ThriftField item;
+    Str found = { 0 };
+    for (uint32_t n = thrift_list(t, list, &item); n && !t->broken; n--) {
+        Str key = { 0 }, value = { 0 };
+        if (!thrift_struct(t, &item)) break;
+        for (ThriftField f = { 0 }; thrift_next(t, &f);)
+            if (f.id == 1) key = thrift_bytes(t, &f);
+            else if (f.id == 2) value = thrift_bytes(t, &f);
+            else thrift_skip(t, &f);
+        if (str_is(key, wanted)) found = value;
+    }
+    return found;
+}
+
 static bool parquet_encrypted(Err *err)
 {
     return fail(err, EF_UNSUPPORTED, "Parquet: found an encrypted file, which is not read");
@@ -409,15 +436,23 @@ static bool parquet_footer(ParquetReader *r, Str footer, Err *err)
 {
     Thrift t = thrift_over(footer);
     bool encrypted = false;
+    Str told = { 0 };
+    static const char *const parts[] = { "its fields", "its version", "the schema", "the number of rows", "row groups",
+                                         "metadata" };
+    size_t part = 0;
     for (ThriftField f = { 0 }; thrift_next(&t, &f);) {
         encrypted |= f.id == 8;
-        if (f.id == 2 && !r->schema.column && !parquet_read_schema(r->arena, &t, &f, &r->schema, err)) return false;
+        part = f.id > 0 && (size_t)f.id < COUNT(parts) ? (size_t)f.id : 0;
+        if (f.id == 2 && !r->schema.column && !parquet_read_schema(r->arena, &t, &f, &r->schema, err))
+            return t.broken ? footer_broken(r, &t, parts[part], err) : false;
         if (f.id == 3) r->rows = thrift_int(&t, &f);
         else if (f.id == 4) footer_groups(r, &t, &f);
+        else if (f.id == 5) told = footer_value(&t, &f, PARQUET_TOLD);
         else if (f.id != 2) thrift_skip(&t, &f);
     }
-    if (t.broken || !r->schema.column)
-        return fail(err, EF_INVALID_INPUT, "Parquet: found a footer that makes no sense");
+    if (t.broken) return footer_broken(r, &t, parts[part], err);
+    if (!r->schema.column) return fail(err, EF_INVALID_INPUT, "Parquet: found a footer without a schema");
+    parquet_told_read(r->arena, told, &r->schema.fields);
     return !encrypted || parquet_encrypted(err);
 }
 

@@ -4,6 +4,7 @@
 #include "parquet_schema.h"
 
 enum { ELEMENTS_MOST = 1 << 16, WIDTH_MOST = 1 << 16 };
+enum { CONVERTED_INTERVAL = 21, UUID_WIDTH = 16 };
 
 /* ---- elements ---- */
 /* What old writers say instead of a logical type, by its number. */
@@ -39,13 +40,15 @@ static void schema_logical_of(Thrift *t, ParquetLogical *l)
     }
 }
 
-static void schema_logical(Thrift *t, const ThriftField *f, ParquetLogical *l)
+static void schema_logical(Thrift *t, const ThriftField *f, ParquetLogical *l, Str *bytes)
 {
+    const uint8_t *from = t->in.p;
     if (!thrift_struct(t, f)) return;
     for (ThriftField u = { 0 }; thrift_next(t, &u);) {
         l->means = (ParquetMeaning)u.id;
         if (thrift_struct(t, &u)) schema_logical_of(t, l);
     }
+    *bytes = (Str){ (const char *)from, (size_t)(t->in.p - from) };
 }
 
 typedef struct ParquetElements {
@@ -65,7 +68,7 @@ static bool schema_refuse(ParquetElements *e, const char *what)
 typedef struct ParquetElement { /* as it stands */
     int64_t type, width, children, converted, repetition;
     ParquetLogical logical;
-    Str name;
+    Str name, bytes;         /* bytes: of the logical type */
     int scale, precision;
 } ParquetElement;
 
@@ -83,7 +86,7 @@ static void schema_element(Thrift *t, const ThriftField *item, ParquetElement *e
         case 6: e->converted = thrift_int(t, &f); break;
         case 7: e->scale = (int)thrift_int(t, &f); break;
         case 8: e->precision = (int)thrift_int(t, &f); break;
-        case 10: schema_logical(t, &f, &e->logical); break;
+        case 10: schema_logical(t, &f, &e->logical, &e->bytes); break;
         default: thrift_skip(t, &f);
         }
     if (e->logical.means || e->converted < 0 || e->converted >= (int64_t)COUNT(converted_types)) return;
@@ -123,7 +126,8 @@ static bool schema_node(ParquetElements *e, ParquetNode *node, const ParquetNode
         return schema_refuse(e, "whose numbers make no sense");
     *node = (ParquetNode){ .name = { str_dup(e->arena, raw.name), raw.name.n }, .type = (ParquetType)raw.type,
                            .width = schema_width(&raw), .repetition = (ParquetRepetition)raw.repetition,
-                           .logical = raw.logical, .children = group ? (int)raw.children : 0 };
+                           .logical = raw.logical, .children = group ? (int)raw.children : 0,
+                           .mark = { { str_dup(e->arena, raw.bytes), raw.bytes.n }, (int)raw.converted + 1 } };
     if (above) {
         node->defined = above->defined + (node->repetition != PARQUET_REQUIRED);
         node->repeated = above->repeated + (node->repetition == PARQUET_REPEATED);
@@ -178,6 +182,7 @@ static bool schema_values(const ParquetNode *node, ArrowField *f)
     enum { HALF, SINGLE, DOUBLE };
     const ParquetMeaning means = node->logical.means;
     bool text;
+    if (means == MEANS_UNKNOWN && node->repetition == PARQUET_OPTIONAL) return schema_set(f, ARROW_NULL, 0, 0, 0);
     switch (node->type) {
     case PARQUET_BOOLEAN: return schema_set(f, ARROW_BOOL, 0, 0, 0);
     case PARQUET_INT32: case PARQUET_INT64: return schema_integer(node, f);
@@ -191,6 +196,18 @@ static bool schema_values(const ParquetNode *node, ArrowField *f)
         if (means == MEANS_DECIMAL) return schema_decimal(node, f);
         if (means == MEANS_FLOAT16 && node->width == 2) return schema_set(f, ARROW_FLOAT, HALF, 0, 0);
         return schema_set(f, ARROW_FIXED_BINARY, node->width, 0, 0);
+    }
+}
+
+/* Whether the kind alone does not say what the values mean. */
+static bool schema_marks(const ParquetNode *node)
+{
+    const bool bytes = node->type == PARQUET_BYTES || node->type == PARQUET_FIXED;
+    switch ((int)node->logical.means) {
+    case MEANS_NOTHING: return bytes && node->mark.converted == CONVERTED_INTERVAL + 1;
+    case MEANS_STRING: case MEANS_DECIMAL: case MEANS_FLOAT16: case MEANS_UUID: case MEANS_UNKNOWN: return false;
+    case MEANS_TIME: return true; /* of the day here, or in UTC */
+    default: return bytes;
     }
 }
 
@@ -230,6 +247,8 @@ static bool schema_leaf(ParquetShape *s, const ParquetNode *node, ParquetPart *p
 {
     p->leaf = node;
     if (node->type == PARQUET_INT96) return schema_refuse_column(s, "timestamps of INT96");
+    p->field->uuid = node->logical.means == MEANS_UUID && node->width == UUID_WIDTH;
+    if (schema_marks(node)) p->field->mark = node->mark;
     return schema_values(node, p->field) || schema_refuse_column(s, "a type whose numbers make no sense");
 }
 
@@ -301,8 +320,8 @@ static void schema_columns(Arena *arena, const ParquetNode *root, ParquetSchema 
         c->first = out->leaves, c->leaves = schema_count(&root->child[i]);
         out->leaves += c->leaves;
         if (!schema_part(&s, &root->child[i], &c->part)) {
-            *c->part.field = (ArrowField){ .name = root->child[i].name, .kind = ARROW_NULL, .nullable = true };
-            c->refused = s.refused;
+            *c->part.field = (ArrowField){ .name = root->child[i].name, .kind = ARROW_NULL, .nullable = true,
+                                           .strange = s.refused };
         }
     }
 }

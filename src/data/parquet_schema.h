@@ -31,6 +31,7 @@ struct ParquetNode {         /* an element */
     int width;               /* bytes of a value; 0: by itself */
     ParquetRepetition repetition;
     ParquetLogical logical;
+    ArrowMark mark;          /* the same, as it stands */
     ParquetNode *child;
     int children;
     int defined, repeated;   /* levels of what is there */
@@ -48,7 +49,6 @@ struct ParquetPart {         /* what a field in Arrow's layout is made of */
 typedef struct ParquetColumn {
     ParquetPart part;
     int first, leaves;       /* chunks of a row group that belong to it */
-    const char *refused;     /* why it cannot be read; NULL: it can */
 } ParquetColumn;
 typedef struct ParquetSchema {
     ArrowFields fields;

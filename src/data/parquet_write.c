@@ -5,12 +5,11 @@
  * A leaf's values are PLAIN; its levels are runs. Pages end near 1 MiB, between two rows; row groups near 64 MiB. */
 #include <zlib.h>
 
-#include "arrow_form.h"
 #include "arrow_kinds.h"
-#include "base64.h"
 #include "gzip.h"
 #include "parquet.h"
 #include "parquet_kinds.h"
+#include "parquet_told.h"
 
 enum { PAGE_BYTES = 1 << 20, GROUP_BYTES = 64 << 20, GROUP_ROWS = 1 << 20, CHECK_ROWS = 64 };
 enum { LEAF_DEPTH = 2 * PARQUET_DEPTH };
@@ -49,7 +48,6 @@ typedef struct ParquetWriter {
     int64_t rows, group_rows;
     Buf elements, groups;    /* the schema; row groups that are done */
     uint32_t n_elements, n_groups;
-    bool fixed;              /* some list has a fixed size */
 } ParquetWriter;
 
 static bool writer_put(ParquetWriter *w, Str bytes, Err *err)
@@ -343,6 +341,7 @@ typedef struct WriteElement {
     int converted;           /* -1: none */
     ParquetLogical logical;
     const ParquetKind *kind; /* NULL: a group */
+    ArrowMark mark;          /* instead of both, where there is one */
 } WriteElement;
 
 static void element_put(ParquetWriter *w, const WriteElement *e)
@@ -354,12 +353,15 @@ static void element_put(ParquetWriter *w, const WriteElement *e)
     if (w->n_elements) thrift_put_int(to, &last, 3, THRIFT_I32, e->repetition);
     thrift_put_bytes(to, &last, 4, e->name);
     if (!e->kind) thrift_put_int(to, &last, 5, THRIFT_I32, e->children);
-    if (e->converted >= 0) thrift_put_int(to, &last, 6, THRIFT_I32, e->converted);
+    const bool marked = e->mark.converted || e->mark.logical.n;
+    const int converted = marked ? e->mark.converted - 1 : e->converted;
+    if (converted >= 0) thrift_put_int(to, &last, 6, THRIFT_I32, converted);
     if (e->logical.means == MEANS_DECIMAL) {
         thrift_put_int(to, &last, 7, THRIFT_I32, e->logical.scale);
         thrift_put_int(to, &last, 8, THRIFT_I32, e->logical.precision);
     }
-    element_logical(to, &last, &e->logical);
+    if (e->mark.logical.n) thrift_put_struct(to, &last, 10), buf_str(to, e->mark.logical);
+    else if (!marked) element_logical(to, &last, &e->logical);
     thrift_put_stop(to);
     w->n_elements++;
 }
@@ -389,7 +391,7 @@ static bool field_leaf(ParquetWriter *w, const ArrowField *f, const WritePath *p
     memcpy(l->step, p->step, sizeof l->step);
     if (!parquet_kind_of(f, &l->kind)) return field_refuse(p, arrow_kind_name(f->kind), err);
     const WriteElement e = { p->name[p->names - 1], is_nullable(f) ? PARQUET_OPTIONAL : PARQUET_REQUIRED, 0,
-                             l->kind.converted, l->kind.logical, &l->kind };
+                             l->kind.converted, l->kind.logical, &l->kind, f->mark };
     element_put(w, &e);
     w->leaves++;
     return true;
@@ -408,12 +410,6 @@ static bool field_struct(ParquetWriter *w, const ArrowField *f, WritePath p, con
     return true;
 }
 
-/* With nulls pyarrow before 26 could not read the file: then it is told to be a list as others. */
-static bool is_fixed(const ArrowField *f)
-{
-    return f->kind == ARROW_FIXED_LIST && !is_nullable(f);
-}
-
 /* A group with the name, a repeated one in it, the items in that. The items of a map are its pairs. */
 static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *err)
 {
@@ -425,7 +421,6 @@ static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *
                                  map ? MAP : LIST, { map ? MEANS_MAP : MEANS_LIST }, NULL };
     const WriteElement inner = { map ? STR("key_value") : STR("list"), PARQUET_REPEATED, map ? item->children : 1, -1,
                                  { MEANS_NOTHING }, NULL };
-    w->fixed |= is_fixed(f);
     element_put(w, &outer);
     p.name[p.names++] = inner.name;
     p.defined++;
@@ -458,32 +453,14 @@ static void footer_pair(Buf *to, Str key, Str value)
     thrift_put_stop(to);
 }
 
-/* The fields for ARROW:schema. */
-static void footer_fields(Arena *arena, const ArrowField *from, ArrowField *to, int n)
-{
-    for (int i = 0; i < n; i++) {
-        to[i] = from[i];
-        to[i].child = ARRAY(arena, ArrowField, from[i].children);
-        footer_fields(arena, from[i].child, to[i].child, from[i].children);
-        to[i].encoded = false; /* the values themselves are written */
-        if (from[i].kind == ARROW_FIXED_LIST && !is_fixed(&from[i])) to[i].kind = ARROW_LIST;
-    }
-}
-
 static void footer_pairs(const ParquetWriter *w, Buf *to, int *last)
 {
-    Buf message = { 0 }, text = { 0 };
-    const size_t n = (size_t)w->fields->pairs + w->fixed;
-    if (n == 0) return;
-    thrift_put_list(to, last, 5, THRIFT_STRUCT, n);
+    Buf text = { 0 };
+    const bool more = parquet_told_write(w->arena, w->fields, &text);
+    const size_t n = (size_t)w->fields->pairs + more;
+    if (n) thrift_put_list(to, last, 5, THRIFT_STRUCT, n);
     for (int i = 0; i < w->fields->pairs; i++) footer_pair(to, w->fields->pair[i].key, w->fields->pair[i].value);
-    if (!w->fixed) return;
-    ArrowFields told = { .field = ARRAY(w->arena, ArrowField, w->fields->n), .n = w->fields->n };
-    footer_fields(w->arena, w->fields->field, told.field, told.n);
-    arrow_write_schema(&message, &told);
-    base64_write(&text, buf_view(&message));
-    footer_pair(to, STR("ARROW:schema"), buf_view(&text));
-    buf_free(&message);
+    if (more) footer_pair(to, STR(PARQUET_TOLD), buf_view(&text));
     buf_free(&text);
 }
 

@@ -109,7 +109,7 @@ static void write_wanted(Buf *b, const Field *f, bool item)
     if (f->repeated && !item)
         buf_printf(b, "a list of %s", row->many);
     else if (f->words)
-        write_words(b, f->words);
+        write_words(b, f->words), buf_puts(b, f->kind == F_ANY ? ", true, false" : "");
     else if (row->value == V_INT)
         buf_printf(b, "%s from %.0f to %.0f", row->one, least_of(f), most_of(f));
     else /* F_ANY: checked elsewhere, with its own message */
@@ -145,7 +145,7 @@ static bool check_rows(const Value *, const Field *rows, const Path *, Err *);
 static bool check_words(const Value *v, const Field *f, const Path *path, Err *err)
 {
     if (!f->words) return true;
-    for (size_t i = 0; f->words[i]; i++)
+    for (size_t i = 0; v->kind == V_STR && f->words[i]; i++)
         if (str_is(v->s, f->words[i])) return true;
     return schema_wrong_kind(v, f, true, path, err);
 }
@@ -179,7 +179,7 @@ static bool check_strings(const Value *v, const Field *f, const Path *path, Err 
 static bool check_item(const Value *v, const Field *f, const Path *path, Err *err)
 {
     const KindRow *row = &kinds[f->kind];
-    if (f->kind == F_ANY) return true;
+    if (f->kind == F_ANY) return v->kind == V_BOOL || check_words(v, f, path, err);
     if (kind_is_number(row)) {
         double x = value_float(v, NAN); /* NAN fails both comparisons */
         bool fits = x >= least_of(f) && x <= most_of(f);
@@ -240,12 +240,14 @@ static Value describe_type(Arena *arena, const char *type, bool nullable)
     return both;
 }
 
-static Value describe_words(Arena *arena, const char *const *words, bool nullable)
+static Value describe_words(Arena *arena, const Field *f, bool nullable)
 {
+    const size_t bools = f->kind == F_ANY ? 2 : 0;
     size_t n = 0;
-    while (words[n]) n++;
-    Value list = value_list(arena, n + nullable); /* the last one stays null */
-    for (size_t i = 0; i < n; i++) list.list.items[i] = value_of_text(words[i]);
+    while (f->words[n]) n++;
+    Value list = value_list(arena, n + bools + nullable); /* the last one stays null */
+    for (size_t i = 0; i < n; i++) list.list.items[i] = value_of_text(f->words[i]);
+    for (size_t i = 0; i < bools; i++) list.list.items[n + i] = value_of_bool(i == 0);
     return list;
 }
 
@@ -286,7 +288,7 @@ static Value describe_item(Arena *arena, const Field *f, bool nullable)
         value_add(&out, "minimum", value_of_int((int64_t)least_of(f)));
         value_add(&out, "maximum", value_of_int((int64_t)most_of(f)));
     }
-    if (f->words) value_add(&out, "enum", describe_words(arena, f->words, nullable));
+    if (f->words) value_add(&out, "enum", describe_words(arena, f, nullable));
     if (f->msg_name) value_add(&out, "title", value_of_text(f->msg_name));
     if (f->kind == F_MSG) add_properties(arena, &out, f->msg);
     else if (row->value == V_MAP) add_strings(arena, &out, f->kind);

@@ -38,7 +38,7 @@ const char *value_kind_name(ValueKind kind)
     static const char *const names[] = {
         [V_NULL] = "null",    [V_BOOL] = "a boolean", [V_INT] = "a number",  [V_FLOAT] = "a number",
         [V_STR] = "a string", [V_LIST] = "a list",    [V_MAP] = "an object", [V_F32] = "a list",
-        [V_BYTES] = "bytes",
+        [V_BYTES] = "bytes",  [V_UINT] = "a number",
     };
     assert((size_t)kind < COUNT(names));
     return names[kind];

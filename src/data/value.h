@@ -7,7 +7,7 @@
 #define DATA_VALUE_H
 #include "base/base.h"
 
-typedef enum { V_NULL, V_BOOL, V_INT, V_FLOAT, V_STR, V_LIST, V_MAP, V_F32, V_BYTES } ValueKind;
+typedef enum { V_NULL, V_BOOL, V_INT, V_FLOAT, V_STR, V_LIST, V_MAP, V_F32, V_BYTES, V_UINT } ValueKind;
 
 typedef struct Value Value;
 typedef struct Member Member;
@@ -16,6 +16,7 @@ struct Value {
     union {
         bool b;
         int64_t i;
+        uint64_t u;                                   /* V_UINT: beyond int64; never parsed into */
         double f;
         Str s;                                        /* UTF-8; of V_BYTES any bytes, written as base64 */
         struct { Value *items; size_t n; } list;
@@ -39,6 +40,7 @@ const char *value_kind_name(ValueKind);                    /* "a string", "a lis
 static inline Value value_null(void) { return (Value){ .kind = V_NULL }; }
 static inline Value value_of_bool(bool b) { return (Value){ .kind = V_BOOL, .b = b }; }
 static inline Value value_of_int(int64_t i) { return (Value){ .kind = V_INT, .i = i }; }
+static inline Value value_of_uint(uint64_t u) { return (Value){ .kind = V_UINT, .u = u }; }
 static inline Value value_of_float(double f) { return (Value){ .kind = V_FLOAT, .f = f }; }
 static inline Value value_of_str(Str s) { return (Value){ .kind = V_STR, .s = s }; }
 static inline Value value_of_bytes(Str s) { return (Value){ .kind = V_BYTES, .s = s }; }
@@ -69,7 +71,7 @@ struct Field {               /* rows; a list of rows ends with {0} */
     bool repeated, required, nullable;
     const Field *msg;        /* F_MSG: its fields */
     const char *msg_name;    /* F_MSG: name of the component schema */
-    const char *const *words;/* F_STR: the allowed ones, NULL-terminated, or NULL for any */
+    const char *const *words;/* F_STR: the allowed ones, NULL-terminated, or NULL for any; F_ANY: or true or false */
     double least, most;      /* numbers: narrower than their kind; both 0: not */
     bool or_base64;          /* repeated F_F32: also a string, their little-endian bytes in base64 */
     const ProtoEnum *proto_enum; /* F_STR with words: protobuf sends a number for each of them */

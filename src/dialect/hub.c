@@ -18,26 +18,54 @@ static const Value *parameters_of(const Job *job)
     return value_get(job->in.value, "parameters");
 }
 
-/* One of `inputs`: a text; or, for tasks that take pairs, an object. */
-static bool hub_read_text(Job *job, const Value *one, size_t i, bool pairs)
+typedef enum { INPUT_PAIRS = 1, INPUT_EMPTY = 2, INPUT_WORDS = 4 } InputKinds; /* that are taken, beside texts */
+
+/* A text that came as words: `delimiter` stands between them where offsets count. */
+static bool hub_read_words(Job *job, const Value *words, Item *item)
+{
+    Arena *arena = &job->work.arena;
+    const Value *delimiter = value_get(value_get(job->in.value, "parameters"), "delimiter");
+    Str *list = ARRAY(arena, Str, words->list.n);
+    for (size_t i = 0; i < words->list.n; i++) {
+        const Value *word = &words->list.items[i];
+        if (word->kind != V_STR)
+            return fail(&job->work.err, EF_INVALID_INPUT, "words[%zu]: found %s, wanted a string", i,
+                        value_kind_name(word->kind));
+        list[i] = word->s;
+    }
+    *item = (Item){ .list = list, .n = words->list.n, .cut = true, .blank = true };
+    item_join_words_by(arena, value_str(delimiter, STR(" ")), item);
+    return true;
+}
+
+/* One of `inputs`: a text; or, for tasks that take pairs or words, an object. */
+static bool hub_read_text(Job *job, const Value *one, size_t i, InputKinds kinds)
 {
     Item *item = &job->work.item[i];
     Err *err = &job->work.err;
-    if (one->kind == V_MAP && pairs)
-        return item_read_object(&job->work.arena, &item_texts, one, item, err) || within(err, "inputs[%zu]", i);
+    const ItemForm *form = kinds & INPUT_EMPTY ? &item_any_texts : &item_texts;
+    const Value *words = kinds & INPUT_WORDS ? value_get(one, "words") : NULL;
+    if (words && words->kind == V_LIST) return hub_read_words(job, words, item) || within(err, "inputs[%zu]", i);
+    if (one->kind == V_MAP && kinds & INPUT_PAIRS)
+        return item_read_object(&job->work.arena, form, one, item, err) || within(err, "inputs[%zu]", i);
     if (one->kind != V_STR)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string%s", i,
-                    value_kind_name(one->kind), pairs ? " or {\"text\", \"text_pair\"}" : "");
+                    value_kind_name(one->kind), kinds & INPUT_PAIRS ? " or {\"text\", \"text_pair\"}" : "");
     item->first = one->s;
-    return kind_text(job, "inputs", i, one->s);
+    item->blank = form->empty;
+    return (form->empty && one->s.n == 0) || kind_text(job, "inputs", i, one->s);
 }
 
 /* Items of another form than texts, such as words with boxes: as /predict takes them. */
 bool hub_read_items(const Session *s, Job *job, const Value *inputs)
 {
+    return hub_read_form(s, job, session_model(s)->items, inputs);
+}
+
+bool hub_read_form(const Session *s, Job *job, const ItemForm *form, const Value *inputs)
+{
     Items items;
-    if (!items_read(&job->work.arena, session_model(s)->items, inputs, session_options(s)->max_inputs, &items,
-                    &job->work.err))
+    if (!items_read(&job->work.arena, form, inputs, session_options(s)->max_inputs, &items, &job->work.err))
         return false;
     job->in.single = inputs->kind != V_LIST;
     job->work.item = items.item;
@@ -46,13 +74,13 @@ bool hub_read_items(const Session *s, Job *job, const Value *inputs)
 }
 
 /* `inputs` is a text or a list of them. */
-static bool hub_read_texts(const Session *s, Job *job, const Value *request, const Field *rows, bool pairs)
+static bool hub_read_texts(const Session *s, Job *job, const Value *request, const Field *rows, InputKinds kinds)
 {
     const Value *inputs = value_get(request, "inputs");
     if (!schema_check(request, rows, &job->work.err)) return false;
     job->in.value = request;
     if (session_model(s)->items != &item_texts) return hub_read_items(s, job, inputs);
-    job->in.single = inputs->kind == V_STR || (pairs && inputs->kind == V_MAP);
+    job->in.single = inputs->kind == V_STR || (kinds & (INPUT_PAIRS | INPUT_WORDS) && inputs->kind == V_MAP);
     if (!job->in.single && inputs->kind != V_LIST)
         return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
                     value_kind_name(inputs->kind));
@@ -60,16 +88,17 @@ static bool hub_read_texts(const Session *s, Job *job, const Value *request, con
     if (!kind_count(s, job, "inputs", job->work.n)) return false;
     job_items(job, job->work.n);
     for (size_t i = 0; i < job->work.n; i++)
-        if (!hub_read_text(job, job->in.single ? inputs : &inputs->list.items[i], i, pairs)) return false;
+        if (!hub_read_text(job, job->in.single ? inputs : &inputs->list.items[i], i, kinds)) return false;
     return true;
 }
 
-/* pattern: a regular expression that every text must match. */
+/* pattern: a regular expression that every text must match; NULL: it may be empty. */
 static Value texts_request(Arena *arena, const Site *site, const Field *rows, const char *pattern)
 {
     if (hub_reads_pages(site)) return hub_pages_request(arena, site, rows);
-    const char *text =
-        str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}", pattern);
+    const char *text = pattern
+        ? str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}", pattern)
+        : "{\"type\":\"string\"}";
     Value inputs = kind_schema(
         arena,
         str_format(
@@ -79,6 +108,29 @@ static Value texts_request(Arena *arena, const Site *site, const Field *rows, co
     return kind_schema_with(arena, rows, "inputs", inputs);
 }
 
+/* ---- how long texts are cut ---- */
+static const char *const cuts[] = { "longest_first", "only_first", "only_second", "do_not_truncate", NULL };
+#define CUT_PARAMETERS                                                                                      \
+    { "truncation", 0, F_ANY, .nullable = true, .words = cuts,                                              \
+      .help = "false: a text that does not fit the model is an error; longest_first, only_first, "          \
+              "only_second: which text of a pair is cut; default: true, longest_first" },                   \
+    { "max_length", 0, F_U32, .nullable = true, .least = 4, .most = INT32_MAX, /* the special ones of a pair */ \
+      .help = "tokens that are left of a longer text, special ones counted; default: as many as the model takes" }
+
+static void hub_read_cut(Job *job, const Value *parameters)
+{
+    enum { WHOLE = COUNT(cuts) - 2 };
+    const Value *truncation = value_get(parameters, "truncation");
+    InputOptions *options = &job->work.options.input;
+    options->most = (int)value_float(value_get(parameters, "max_length"), 0);
+    options->whole = !value_bool(truncation, true);
+    if (!truncation || truncation->kind != V_STR) return;
+    size_t k = 0;
+    while (!str_is(truncation->s, cuts[k])) k++; /* it is one of them: the rows have been checked */
+    options->whole = k == WHOLE;
+    options->cut = options->whole ? TRUNCATE_LONGEST_FIRST : (TruncateStrategy)k;
+}
+
 /* ---- text classification ---- */
 static const char *const functions[] = { "none", "softmax", "sigmoid", NULL };
 const Field hub_classify_parameters[] = {
@@ -86,6 +138,7 @@ const Field hub_classify_parameters[] = {
       .help = "from logits to scores; default: by the model's problem_type" },
     { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
       .help = "how many of the best labels; default: all" },
+    CUT_PARAMETERS,
     { 0 },
 };
 static const Field classify_rows[] = {
@@ -102,7 +155,10 @@ static const Field page_classify_rows[] = {
 
 static bool read_classify(const Session *s, Job *job, const Value *request)
 {
-    return hub_read_texts(s, job, request, hub_reads_pages(site_of(s)) ? page_classify_rows : classify_rows, true);
+    const Field *rows = hub_reads_pages(site_of(s)) ? page_classify_rows : classify_rows;
+    if (!hub_read_texts(s, job, request, rows, INPUT_PAIRS | INPUT_EMPTY)) return false;
+    hub_read_cut(job, value_get(request, "parameters"));
+    return true;
 }
 
 static TaskScore score_named(Str name)
@@ -160,13 +216,14 @@ static const Field zero_rows[] = {
     { 0 },
 };
 
-/* The label of an NLI model that says that one text follows from the other; -1: none. */
-static int entailment(const ModelConfig *config)
+/* The label of an NLI model that says that one text follows from the other; -1: none. The pipeline then takes the
+ * last. */
+static int entailment(const Job *job, const ModelConfig *config)
 {
     for (int i = 0; i < config->num_labels && config->labels; i++)
         if (config->labels[i].n >= 6 && strncasecmp(config->labels[i].p, "entail", 6) == 0)
             return i;
-    return -1;
+    return job->in.exact ? config->num_labels - 1 : -1;
 }
 
 /* The texts: one, or for a pipeline a list of them. */
@@ -190,7 +247,7 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
 {
     Arena *arena = &job->work.arena;
     if (!schema_check(request, zero_rows, &job->work.err)) return false;
-    if (entailment(&session_model(s)->config) < 0)
+    if (entailment(job, &session_model(s)->config) < 0)
         return fail(&job->work.err, EF_UNSUPPORTED,
                     "candidate_labels: the model has no label for entailment");
     const Value *parameters = value_get(request, "parameters");
@@ -215,7 +272,7 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
  * entailment and contradiction: as transformers does. */
 static const float *zero_scores(const Session *s, Job *job, size_t first, size_t n)
 {
-    int yes = entailment(&session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
+    int yes = entailment(job, &session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
     bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || n == 1;
     float *scores = ARRAY(&job->work.arena, float, n);
     for (size_t r = 0; r < n; r++) {
@@ -288,6 +345,8 @@ const Field hub_tag_parameters[] = {
     { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
     { "stride", 0, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,
       .help = "tokens that neighbouring windows of a long text share; default: the text is cut" },
+    { "delimiter", 0, F_STR, .nullable = true,
+      .help = "of a text that comes as words: what stands between them where offsets count; default: a space" },
     { 0 },
 };
 static const Field tag_rows[] = {
@@ -305,7 +364,8 @@ static TaskGrouping grouping_named(Str name)
 
 static bool read_tag(const Session *s, Job *job, const Value *request)
 {
-    if (!hub_read_texts(s, job, request, tag_rows, false)) return false;
+    const InputKinds words = job->in.exact ? INPUT_WORDS : 0;
+    if (!hub_read_texts(s, job, request, tag_rows, INPUT_EMPTY | words)) return false;
     const Value *parameters = value_get(request, "parameters");
     const Value *ignored = value_get(parameters, "ignore_labels"),
                 *stride = value_get(parameters, "stride");
@@ -346,6 +406,7 @@ const Field hub_fill_parameters[] = {
     { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
       .help = "how many words; default: 5" },
     { "targets", 0, F_STR, .repeated = true, .nullable = true, .help = "only these words" },
+    CUT_PARAMETERS,
     { 0 },
 };
 static const Field fill_rows[] = {
@@ -356,8 +417,9 @@ static const Field fill_rows[] = {
 
 static bool read_fill(const Session *s, Job *job, const Value *request)
 {
-    if (!hub_read_texts(s, job, request, fill_rows, false)) return false;
     const Value *parameters = value_get(request, "parameters");
+    if (!hub_read_texts(s, job, request, fill_rows, 0)) return false;
+    hub_read_cut(job, parameters);
     job->work.options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
     job->work.options.targets = value_get(parameters, "targets");
     const char *mask = task_mask_name(session_model(s)->tokenizer);
@@ -643,11 +705,11 @@ static Value hub_request(Arena *arena, const Site *site)
     if (site_can(site, CAN_EMBED))
         return kind_schema_any(arena, kind_tei_embed.request(arena, site),
                                kind_tei_similarity.request(arena, site));
-    if (site_can(site, CAN_TAG)) return texts_request(arena, site, tag_rows, "");
+    if (site_can(site, CAN_TAG)) return texts_request(arena, site, tag_rows, NULL);
     if (site_can(site, CAN_ANSWER))
         return kind_schema_with(arena, answer_rows, "inputs",
                                 items_describe(arena, site->items, site->max_inputs));
-    Value labels = texts_request(arena, site, classify_rows, "");
+    Value labels = texts_request(arena, site, classify_rows, NULL);
     return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
 }
 

@@ -9,6 +9,7 @@ extern const JobKind hub_classify, hub_zero, hub_tag, hub_fill, hub_answer, hub_
 extern const Field hub_classify_parameters[], hub_zero_parameters[], hub_tag_parameters[],
     hub_fill_parameters[], hub_answer_parameters[];
 bool hub_read_items(const Session *, Job *, const Value *inputs); /* in the model's form */
+bool hub_read_form(const Session *, Job *, const ItemForm *, const Value *inputs);
 const Field *hub_seen_parameters(const Site *); /* of a model whose kind is hub_seen */
 
 /* hub_pages.c */

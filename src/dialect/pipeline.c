@@ -58,7 +58,8 @@ static bool read_picture_vectors(const Session *s, Job *job, const Value *reques
 static bool read_vectors(const Session *s, Job *job, const Value *request)
 {
     const Value *parameters = value_get(request, "parameters");
-    if (!hub_read_items(s, job, value_get(request, "inputs"))) return false;
+    const ItemForm *own = session_model(s)->items, *form = own == &item_texts ? &item_any_texts : own;
+    if (!hub_read_form(s, job, form, value_get(request, "inputs"))) return false;
     job->work.options.input.whole = !value_bool(value_get(parameters, "truncation"), true);
     return true;
 }
@@ -373,6 +374,11 @@ static Value part_value(Arena *arena, ItemPart part, const Item *item)
 
 Value pipeline_input(Arena *arena, const ItemForm *form, const Item *item)
 {
+    if (item->cut) {
+        Value words = value_map(arena, 1);
+        value_add(&words, "words", part_value(arena, ITEM_LIST, item));
+        return words;
+    }
     Value map = value_map(arena, ITEM_KEYS);
     for (size_t i = 0; form->keys[i].name; i++) {
         Value v = part_value(arena, form->part[i], item);

@@ -124,22 +124,19 @@ static void keep_outputs(Runner *r, const EngineRows *rows, RowOutput *out)
 }
 
 /* ---- one run ---- */
+static bool run_fill_dynamic(const void *rows, const Graph *g, int input, Tensor *t, Err *err)
+{
+    (void)err;
+    fill_input(g, input, rows, false, t);
+    return true;
+}
+
 static bool run_dynamic(Runner *r, const Plan *plan, const EngineRows *rows, RowOutput *out,
                         Err *err)
 {
     const Graph *g = r->e->graph;
-    arena_reset(&r->dynamic, KEPT_SCRATCH);
-    Inferred at = graph_inferred(g, &r->dynamic);
-    at.limit = INT64_MAX;
-    at.most_work = work_for(size_tokens(g, &plan->size));
-    at.pool = r->pool;
-    for (int i = 0; i < g->n_input; i++) {
-        Tensor *t = &at.t[g->input[i]];
-        if (!own_bind(r->e, &r->dynamic, &plan->size, i, t, err)) return false;
-        t->data = arena_try(&r->dynamic, tensor_bytes(t), 1, MOST_BYTES, err);
-        if (!t->data) return false;
-        fill_input(g, i, rows, false, t);
-    }
+    Inferred at;
+    if (!runner_begin_dynamic(r, plan, run_fill_dynamic, rows, &at, err)) return false;
     at.most = MIN(graph_most_bytes(g, &at), MOST_BYTES) * (size_t)rows->n;
     if (!graph_infer(g, &r->dynamic, &at, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)

@@ -108,3 +108,21 @@ bool runner_bind(Runner *r, Plan *plan, Err *err)
         }
     return true;
 }
+
+/* ---- shapes that depend on data ---- */
+bool runner_begin_dynamic(Runner *r, const Plan *plan, RunnerFill *fill, const void *from, Inferred *at, Err *err)
+{
+    const Graph *g = r->e->graph;
+    arena_reset(&r->dynamic, KEPT_SCRATCH);
+    *at = graph_inferred(g, &r->dynamic);
+    at->limit = INT64_MAX;
+    at->most_work = work_for(size_tokens(g, &plan->size));
+    at->pool = r->pool;
+    for (int i = 0; i < g->n_input; i++) {
+        Tensor *t = &at->t[g->input[i]];
+        if (!own_bind(r->e, &r->dynamic, &plan->size, i, t, err)) return false;
+        t->data = arena_try(&r->dynamic, tensor_bytes(t) + 1, 1, MOST_BYTES, err); /* an input may be empty */
+        if (!t->data || !fill(from, g, i, t, err)) return false;
+    }
+    return true;
+}

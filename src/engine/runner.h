@@ -42,6 +42,10 @@ struct Runner {
 bool runner_plan(Runner *, Size, Plan **, Err *);
 /* Room for the plan's activations, at which all its tensors point afterwards. */
 bool runner_bind(Runner *, Plan *, Err *);
+/* Fills graph input i, whose type, dims and memory are set. */
+typedef bool RunnerFill(const void *from, const Graph *, int i, Tensor *, Err *);
+/* A graph whose shapes depend on data: its inputs, filled; the caller sets `most`, and graph_infer runs it. */
+bool runner_begin_dynamic(Runner *, const Plan *, RunnerFill *, const void *from, Inferred *, Err *);
 /* ragged: NULL when padded. */
 bool runner_step(Runner *, const Plan *, const PlanStep *, const Ragged *ragged, Err *);
 

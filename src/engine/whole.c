@@ -41,9 +41,9 @@ static bool whole_size(Runner *r, const WholeRun *w, Size *size, Err *err)
     return true;
 }
 
-static bool whole_fill(const Graph *g, const WholeRun *w, int i, Tensor *t, Err *err)
+static bool whole_fill(const void *whole_run, const Graph *g, int i, Tensor *t, Err *err)
 {
-    const Tensor *given = whole_given(w, g->value[g->input[i]].name);
+    const Tensor *given = whole_given(whole_run, g->value[g->input[i]].name);
     if (given->rank != t->rank || memcmp(given->dim, t->dim, (size_t)t->rank * sizeof *t->dim) != 0) {
         char found[128], wanted[128];
         return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %s",
@@ -65,17 +65,8 @@ static Named whole_output(Arena *arena, const Graph *g, int v, const Tensor *t)
 static bool whole_dynamic(Runner *r, const WholeRun *w, const Plan *plan, Named *out, Err *err)
 {
     const Graph *g = r->e->graph;
-    arena_reset(&r->dynamic, KEPT_SCRATCH);
-    Inferred at = graph_inferred(g, &r->dynamic);
-    at.limit = INT64_MAX;
-    at.most_work = work_for(size_tokens(g, &plan->size));
-    at.pool = r->pool;
-    for (int i = 0; i < g->n_input; i++) {
-        Tensor *t = &at.t[g->input[i]];
-        if (!own_bind(r->e, &r->dynamic, &plan->size, i, t, err)) return false;
-        t->data = arena_try(&r->dynamic, tensor_bytes(t) + 1, 1, MOST_BYTES, err);
-        if (!t->data || !whole_fill(g, w, i, t, err)) return false;
-    }
+    Inferred at;
+    if (!runner_begin_dynamic(r, plan, whole_fill, w, &at, err)) return false;
     at.most = graph_most_bytes(g, &at);
     if (!graph_infer(g, &r->dynamic, &at, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
@@ -88,7 +79,7 @@ static bool whole_plan(Runner *r, const WholeRun *w, Plan *plan, Named *out, Err
     const Graph *g = r->e->graph;
     if (!runner_bind(r, plan, err)) return false;
     for (int i = 0; i < g->n_input; i++)
-        if (!whole_fill(g, w, i, &plan->slot[plan->input[i]].t, err)) return false;
+        if (!whole_fill(w, g, i, &plan->slot[plan->input[i]].t, err)) return false;
     for (int i = 0; i < plan->n_step; i++)
         if (!runner_step(r, plan, &plan->step[i], NULL, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)

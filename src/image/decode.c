@@ -11,6 +11,7 @@ typedef struct PictureFormat {
     Magic magic;
     PictureReadFn *read;       /* NULL: known, but not decoded */
     int (*orientation)(Str file); /* NULL: always 1 */
+    bool pillow;               /* not decoded here, but by Pillow of Python */
 } PictureFormat;
 
 static const PictureFormat formats[] = {
@@ -20,21 +21,21 @@ static const PictureFormat formats[] = {
     { "GIF", MAGIC("GIF87a"), picture_read_gif },
     { "GIF", MAGIC("GIF89a"), picture_read_gif },
     { "BMP", MAGIC("BM"), picture_read_bmp },
-    { "TIFF", MAGIC("II*\0") },
-    { "TIFF", MAGIC("MM\0*") },
-    { "TIFF", MAGIC("II+\0") },
-    { "TIFF", MAGIC("MM\0+") },
-    { "AVIF", MAGIC("????ftypavi") },
+    { "TIFF", MAGIC("II*\0"), .pillow = true },
+    { "TIFF", MAGIC("MM\0*"), .pillow = true },
+    { "TIFF", MAGIC("II+\0"), .pillow = true },
+    { "TIFF", MAGIC("MM\0+"), .pillow = true },
+    { "AVIF", MAGIC("????ftypavi"), .pillow = true },
     { "HEIC", MAGIC("????ftyphe") },
     { "HEIC", MAGIC("????ftypmif1") },
     { "HEIC", MAGIC("????ftypmsf1") },
     { "MP4", MAGIC("????ftyp") },
     { "JPEG XL", MAGIC("\xff\x0a") },
     { "JPEG XL", MAGIC("\0\0\0\x0cJXL ") },
-    { "JPEG 2000", MAGIC("\0\0\0\x0cjP  ") },
-    { "JPEG 2000", MAGIC("\xff\x4f\xff\x51") },
-    { "ICO", MAGIC("\0\0\1\0") },
-    { "PSD", MAGIC("8BPS") },
+    { "JPEG 2000", MAGIC("\0\0\0\x0cjP  "), .pillow = true },
+    { "JPEG 2000", MAGIC("\xff\x4f\xff\x51"), .pillow = true },
+    { "ICO", MAGIC("\0\0\1\0"), .pillow = true },
+    { "PSD", MAGIC("8BPS"), .pillow = true },
     { "PDF", MAGIC("%PDF-") },
     { "SVG", MAGIC("<svg") },
     { "SVG or XML", MAGIC("<?xml") },
@@ -72,8 +73,8 @@ bool picture_read(Arena *arena, Str bytes, const PictureLimits *limits, Picture 
     const PictureFormat *format = format_of(bytes);
     if (!format) return format_unknown(bytes, err);
     if (!format->read)
-        return fail(err, EF_MEDIA_TYPE, "picture: found %s, wanted %s", format->name,
-                    picture_formats());
+        return fail(err, EF_MEDIA_TYPE, "picture: found %s, wanted %s%s", format->name, picture_formats(),
+                    format->pillow ? ": convert it, or in Python open it with Pillow and pass the Image" : "");
     Arena scratch = { .budget = arena->budget, .local = true };
     *out = (Picture){ .format = format->name,
                       .orientation = format->orientation ? format->orientation(bytes) : 1 };

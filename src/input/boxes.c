@@ -13,20 +13,25 @@ const Field item_box_keys[] = {
     { 0 },
 };
 /* ---- items ---- */
-void item_join_words(Arena *arena, Item *item)
+void item_join_words_by(Arena *arena, Str between, Item *item)
 {
-    size_t bytes = item->n;
+    size_t bytes = item->n * between.n;
     for (size_t i = 0; i < item->n; i++) bytes += item->list[i].n;
     char *all = arena_raw(arena, bytes + 1), *to = all;
     Str *list = ARRAY(arena, Str, item->n);
     for (size_t i = 0; i < item->n; i++) {
-        if (i) *to++ = ' ';
+        if (i) memcpy(to, between.p, between.n), to += between.n;
         list[i] = (Str){ to, item->list[i].n };
         memcpy(to, item->list[i].p, item->list[i].n);
         to += item->list[i].n;
     }
     item->first = (Str){ all, (size_t)(to - all) };
     item->list = list;
+}
+
+void item_join_words(Arena *arena, Item *item)
+{
+    item_join_words_by(arena, STR(" "), item);
 }
 
 /* Bytes of the white space that begins there; 0: none does. */

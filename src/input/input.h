@@ -25,6 +25,7 @@ typedef struct Item {
                                   * joined by spaces (item_join_words), and offsets count there */
     bool cut;                    /* a text that came as words: `list`, and `first` as with boxes */
     bool plain;                  /* without special tokens: it came as ids */
+    bool blank;                  /* its texts may be empty: then their tokens are the special ones */
     Str picture;                 /* bytes of an image file; p NULL: none */
     Str sound;                   /* bytes of a sound file; p NULL: none */
     SoundNumbers *numbers;       /* a sound as samples with their rate; NULL: none */
@@ -34,6 +35,7 @@ size_t item_sound_bytes(const Item *);         /* of its file or its samples */
 size_t item_bytes(const Item *);               /* of all its texts, its picture and its sound */
 size_t item_characters(const Item *);
 void item_join_words(Arena *, Item *);         /* sets `first`; the words of `list` become views of it */
+void item_join_words_by(Arena *, Str between, Item *);
 /* Offsets inside a word become those in the joined words. */
 void item_place_tokens(const Item *, Encoding *);
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
@@ -51,6 +53,8 @@ typedef struct InputOptions {    /* of one request; zero is the default */
     bool uncut;                  /* texts are tokenized whole: they are not run */
     bool left;                   /* long texts are cut at the beginning */
     bool no_special;             /* special tokens are left out */
+    int most;                    /* tokens of a text, with special ones; 0: as many as fit the model */
+    TruncateStrategy cut;        /* which text of a pair is cut */
     bool windows;                /* a long text becomes windows; neighbours share so many tokens: */
     int stride;
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */

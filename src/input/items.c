@@ -19,6 +19,15 @@ const ItemForm item_texts = {
     .one = "a string or a pair of strings",
     .all = "a string, or a list of strings and [first, second] pairs",
 };
+const ItemForm item_any_texts = {
+    .keys = text_keys,
+    .part = { ITEM_FIRST, ITEM_SECOND },
+    .alone = true,
+    .listed = true,
+    .empty = true,
+    .one = "a string or a pair of strings",
+    .all = "a string, or a list of strings and [first, second] pairs",
+};
 
 static size_t form_keys(const ItemForm *form)
 {
@@ -82,9 +91,9 @@ static bool item_within(const char *name, Err *err)
 }
 
 /* ---- values ---- */
-static bool item_check_text(Str text, Err *err)
+static bool item_check_text(Str text, bool empty, Err *err)
 {
-    if (text.n == 0) return fail(err, EF_INVALID_INPUT, ITEM_EMPTY);
+    if (text.n == 0 && !empty) return fail(err, EF_INVALID_INPUT, ITEM_EMPTY);
     if (text.n > INT32_MAX)
         return fail(err, EF_TOO_LARGE, "found %zu bytes, wanted at most %d", text.n, INT32_MAX);
     return true;
@@ -96,11 +105,18 @@ static bool item_is(const Value *v, ValueKind kind, const char *wanted, Err *err
                                    value_kind_name(v->kind), wanted);
 }
 
-static bool item_read_text(const Value *v, Str *out, Err *err)
+static bool item_read_text(const ItemForm *form, const Value *v, Str *out, Err *err)
 {
     if (!item_is(v, V_STR, "a string", err)) return false;
     *out = v->s;
-    return item_check_text(v->s, err);
+    return item_check_text(v->s, form->empty, err);
+}
+
+static bool item_read_second(const ItemForm *form, const Value *v, Item *out, Err *err)
+{
+    if (!item_read_text(form, v, &out->second, err)) return false;
+    if (out->second.n == 0) out->second = (Str){ 0 };
+    return true;
 }
 
 static bool item_read_list(Arena *arena, const ItemForm *form, const Value *v, Item *out, Err *err)
@@ -109,7 +125,7 @@ static bool item_read_list(Arena *arena, const ItemForm *form, const Value *v, I
     if (v->list.n == 0 && !form->blank) return fail(err, EF_INVALID_INPUT, "found an empty list");
     Str *list = ARRAY(arena, Str, v->list.n);
     for (size_t i = 0; i < v->list.n; i++)
-        if (!item_read_text(&v->list.items[i], &list[i], err))
+        if (!item_read_text(form, &v->list.items[i], &list[i], err))
             return item_within(str_format(arena, "[%zu]", i), err);
     out->list = list;
     out->n = v->list.n;
@@ -119,9 +135,10 @@ static bool item_read_list(Arena *arena, const ItemForm *form, const Value *v, I
 static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value *v, Item *out,
                      Err *err)
 {
+    out->blank = form->empty;
     switch (form->part[key]) {
-    case ITEM_FIRST: return item_read_text(v, &out->first, err);
-    case ITEM_SECOND: return item_read_text(v, &out->second, err);
+    case ITEM_FIRST: return item_read_text(form, v, &out->first, err);
+    case ITEM_SECOND: return item_read_second(form, v, out, err);
     case ITEM_LIST: return item_read_list(arena, form, v, out, err);
     case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
     case ITEM_WORD_BOXES: return item_read_word_boxes(arena, v, out, err);
@@ -271,12 +288,12 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
     for (size_t i = 0; i < item->n; i++)
-        if (!item_check_text(item->list[i], err)) return within(err, "%zu", i);
+        if (!item_check_text(item->list[i], item->blank, err)) return within(err, "%zu", i);
     if (item->boxes && !item_check_boxes(item, err)) return item_within("boxes", err);
     if (!item_check_page(form, item, err)) return false;
     bool wordless = (item->picture.p && !item->first.p) || (form->blank && item->boxes && item->n == 0);
-    if (!wordless && !item_check_text(item->first, err)) return false;
-    return !item_second(item) || item_check_text(item->second, err);
+    if (!wordless && !item_check_text(item->first, item->blank, err)) return false;
+    return !item_second(item) || item_check_text(item->second, item->blank, err);
 }
 
 static bool item_is_utf8(const Item *item, Err *err)

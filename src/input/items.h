@@ -19,10 +19,12 @@ typedef struct ItemForm {
     bool listed;                 /* a list of the values of all keys is one */
     bool object;                 /* in a body an object is one; in records it always is */
     bool blank;                  /* its list may be empty: a page without words */
+    bool empty;                  /* its texts may be */
     bool either;                 /* an object has one of the keys */
     const char *one, *all;       /* for messages: what an item is; what `inputs` is */
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
+extern const ItemForm item_any_texts; /* the same, empty ones too; an empty second one is none: as the pipelines */
 extern const ItemForm item_questions; /* questions with contexts */
 extern const ItemForm item_choices;   /* {prompt, choices} */
 /* Pages: words with boxes, or a picture that they are read from; of models that see the page, its picture

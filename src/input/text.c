@@ -38,14 +38,18 @@ EncodeOptions prepare_how(const PrepareCall *call)
     how.work = call->work; /* apart from the row, which may wait long: it is many times the text */
     how.no_special |= o->no_special;
     how.truncate_left |= o->left;
+    if (o->cut) how.strategy = o->cut;
+    if (o->most && (!how.max_length || o->most < how.max_length)) how.max_length = o->most;
     if (o->whole || o->uncut) how.max_length = 0;
     return how;
 }
 
+/* The tokenizer does not cut to less than its special tokens. */
 static bool check_whole(const PrepareCall *call, const Encoding *e, Err *err)
 {
+    const InputOptions *o = call->options;
     int most = call->model->encode.max_length;
-    if (!call->options->whole || most <= 0 || e->n <= (size_t)most) return true;
+    if ((!o->whole && !o->most) || most <= 0 || e->n <= (size_t)most) return true;
     return fail(err, EF_INVALID_INPUT, "found %zu tokens, wanted at most %d", e->n, most);
 }
 

@@ -210,6 +210,7 @@ static bool load_config(Model *m, Str text, Err *err)
 {
     Value *root = NEW(&m->arena, Value);
     m->config_text = text;
+    m->config_json = root;
     if (!json_parse(&m->arena, text, root, err)) return false;
     if (root->kind != V_MAP)
         return fail(err, EF_BAD_MODEL, "found %s, wanted an object", value_kind_name(root->kind));
@@ -265,13 +266,25 @@ static bool default_prompt(Model *m, const Value *name, Err *err)
     return true;
 }
 
-static bool read_prompts(Model *m, const Value *root, Err *err)
+/* A prompt that is null is no text. */
+static void fill_prompts(Value *root)
+{
+    for (size_t i = 0; root->kind == V_MAP && i < root->map.n; i++) {
+        Value *prompts = &root->map.items[i].value;
+        if (!str_is(root->map.items[i].key, "prompts") || prompts->kind != V_MAP) continue;
+        for (size_t k = 0; k < prompts->map.n; k++)
+            if (prompts->map.items[k].value.kind == V_NULL) prompts->map.items[k].value = value_of_str(STR(""));
+    }
+}
+
+static bool read_prompts(Model *m, Value *root, Err *err)
 {
     static const Field rows[] = {
         { "prompts", 0, F_STR_MAP, .nullable = true },
         { "default_prompt_name", 0, F_STR, .nullable = true },
         { 0 },
     };
+    fill_prompts(root);
     if (!schema_check(root, rows, err)) return false;
     m->prompts = value_get(root, "prompts");
     return default_prompt(m, value_get(root, "default_prompt_name"), err);

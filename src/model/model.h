@@ -47,7 +47,8 @@ typedef struct Model {
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     Str prompt;                  /* put before texts whose request names no prompt */
     const Value *sentence;       /* files that the .onnx carries: modules_gather; NULL: none */
-    Str config_text;             /* config.json as it was */
+    Str config_text;             /* config.json as it was, */
+    const Value *config_json;    /*   and read */
     Str tokenizer_tables;        /* the tokenizer compiled; only for a build */
     double load_seconds;         /* that opening it took */
     uint64_t load_bytes;         /* of the package, or of the .onnx with its weights */

@@ -142,7 +142,7 @@ static void keep_settings(Model *m, const ModelSource *s, const Value *config, A
     const char *file = s->inside.tokenizer.p ? NULL : s->tokenizer.specials;
     if (file && (!file_read(tree, file, JSON_LIMIT, &text, &ignored) || !json_parse(tree, text, &specials, &ignored)))
         specials = value_null();
-    *kept = tokenizer_settings(&m->arena, config, &specials);
+    *kept = tokenizer_settings(&m->arena, config, &specials, m->config.model_type);
     m->tokenizer_settings = kept;
 }
 
@@ -162,7 +162,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
     m->pad_id = pad_token(&config, m->tokenizer);
     if (!read_special_boxes(m, &config, err)) return within(err, "tokenizer_config.json");
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config,
-                          &m->limit_from };
+                          of_sentences(m) ? NULL : m->config_json, &m->limit_from };
     return limit_from_source(&limit, &m->encode, err);
 }
 

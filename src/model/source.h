@@ -113,6 +113,8 @@ typedef struct LimitSource {
     const Value *sentence;       /* sentence-transformers' own file, or NULL */
     const Tokenizer *tokenizer;  /* its own truncation counts where the file gives no length */
     const ModelConfig *config;   /* the position table */
+    const Value *json;           /* config.json, which may say that there is none; NULL: max_position_embeddings
+                                  * counts all the same, as sentence-transformers counts it */
     const char **from;           /* (optional) out: who said the limit, for `inspect` */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);

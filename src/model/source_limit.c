@@ -2,7 +2,7 @@
  * source_limit.c - how many tokens a text may have and which are cut off. The first source
  * present wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
  * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
- * then 512 as the Rust encoderfile has it; and never more than the model has positions, nor (model.c)
+ * then 512 as the Rust encoderfile has it; and never more than the model's table has positions, nor (model.c)
  * than the sidecar of an export or the graph declares. */
 #include "base/log.h"
 #include "model/source.h"
@@ -79,9 +79,29 @@ static bool positions_behind_padding(Str model_type)
     return false;
 }
 
-static int positions(const ModelConfig *c)
+/* Models that know positions from distances or angles: whatever max_position_embeddings says (to DeBERTa the longest
+ * distance that it tells from longer ones), texts may be longer. */
+static bool positions_without_table(const Value *json)
 {
-    if (c->max_positions <= 0) return LIMIT_MOST;
+    static const struct Row { const char *type, *key, *value; } rows[] = {
+        { "deberta", "position_biased_input", "false" }, { "deberta-v2", "position_biased_input", "false" },
+        { "esm", "position_embedding_type", "rotary" },
+        { "modernbert" }, { "eurobert" }, { "nomic_bert" }, { "gte" }, { "t5" }, { "mt5" }, { "umt5" },
+    };
+    Str type = value_str(value_get(json, "model_type"), STR(""));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const Value *v = rows[i].key ? value_get(json, rows[i].key) : NULL;
+        bool said = v && (v->kind == V_BOOL ? strcmp(rows[i].value, v->b ? "true" : "false") == 0
+                                            : str_is(value_str(v, STR("")), rows[i].value));
+        if (str_is(type, rows[i].type) && (!rows[i].key || said)) return true;
+    }
+    return false;
+}
+
+static int positions(const LimitSource *s)
+{
+    const ModelConfig *c = s->config;
+    if (c->max_positions <= 0 || positions_without_table(s->json)) return LIMIT_MOST;
     int used = positions_behind_padding(c->model_type) ? c->pad_token_id + 1 : 0;
     return MAX(c->max_positions - used, 1);
 }
@@ -154,7 +174,7 @@ bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
         return within(err, "tokenizer_config.json");
     if (!read_words(s->yaml, "truncation_side", "truncation_strategy", o, err))
         return within(err, "tokenizer");
-    int most = positions(s->config);
+    int most = positions(s);
     if (yaml > most)
         log_warn("tokenizer.max_length %d is cut to the model's %d positions", yaml, most);
     if (s->from && most < o->max_length) *s->from = "config.json";

@@ -116,7 +116,7 @@ static bool count_prompt(const Session *s, Work *work, Str prompt)
 {
     Arena scratch = { .budget = &work->budget, .local = true };
     Encoding e;
-    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, str_trim(prompt), NULL,
+    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, prompt, NULL,
                                &s->model->encode, &e, &work->err);
     if (ok) work->prompt = (int64_t)e.n - (e.n && e.special[e.n - 1]);
     arena_free(&scratch);

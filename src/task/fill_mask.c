@@ -117,9 +117,12 @@ static size_t candidates(Arena *arena, const TaskOptions *options, const TaskRow
         for (int64_t i = 0; i < row->width; i++) out[n++] = (Word){ scores[i], (int32_t)i };
         return n;
     }
-    for (size_t i = 0; i < targets->list.n && n < (size_t)row->width; i++) {
+    bool *taken = ARRAY(arena, bool, row->width);
+    for (size_t i = 0; i < targets->list.n; i++) {
         int32_t id = target_id(arena, row->tokenizer, targets->list.items[i].s);
-        if (id >= 0 && id < row->width) out[n++] = (Word){ scores[id], id };
+        if (id < 0 || id >= row->width || taken[id]) continue;
+        taken[id] = true;
+        out[n++] = (Word){ scores[id], id };
     }
     return n;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * options.c - what a request may ask for beside its inputs: rows. A task has those that its schema
  * names; the same rows read them for HTTP, the C API and the command line. */
+#include "data/json.h"
 #include "parts.h"
 
 typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD,
@@ -126,6 +127,49 @@ bool task_hypothesis(Arena *arena, Str form, Str label, Str *out, Err *err)
     memcpy(text + before + label.n, gap + 2, behind);
     *out = (Str){ text, before + label.n + behind };
     return true;
+}
+
+/* ---- equal options ---- */
+static void put_option(Buf *to, const struct OptionRow *row, const TaskOptions *o)
+{
+    const char *field = (const char *)o + row->at;
+    const TaskShare *share = (const TaskShare *)field;
+    const Str *text = (const Str *)field;
+    const Value *list;
+    switch (row->kind) {
+    case SET_FLAG: case SET_NOT:
+        if (*(const bool *)field) buf_printf(to, "%s ", row->name);
+        break;
+    case SET_EITHER: case SET_COUNT: case SET_WORD:
+        if (*(const int *)field) buf_printf(to, "%s %d ", row->name, *(const int *)field);
+        break;
+    case SET_STRIDE:
+        if (o->input.windows) buf_printf(to, "%s %d ", row->name, *(const int *)field);
+        break;
+    case SET_SHARE:
+        if (share->said) buf_printf(to, "%s %.9g ", row->name, (double)share->value);
+        break;
+    case SET_TEXT:
+        if (text->p) buf_printf(to, "%s \"%.*s\" ", row->name, STR_ARG(*text));
+        break;
+    case SET_LIST:
+        memcpy(&list, field, sizeof list);
+        if (list) buf_printf(to, "%s ", row->name), json_write(to, list);
+        break;
+    case SET_SECONDS:
+        if (*(const double *)field > 0) buf_printf(to, "%s %.17g ", row->name, *(const double *)field);
+        break;
+    case SET_SIDES:
+        if (o->input.stride_said)
+            buf_printf(to, "%s %.17g %.17g ", row->name, o->input.stride_s[0], o->input.stride_s[1]);
+        break;
+    }
+}
+
+void task_options_text(const Task *task, const TaskOptions *options, Buf *to)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (task_has_option(task, rows[i].name)) put_option(to, &rows[i], options);
 }
 
 /* ---- keys that nobody reads ---- */

@@ -38,19 +38,31 @@ static const Field reply[] = PART_REPLY(result, "SequenceClassificationResult");
 static const Field table[] = {
     { "label", 1, F_STR }, { "score", 2, F_F32 }, { "scores", 3, F_F32, .repeated = true }, { 0 },
 };
+static const Field table_with_top[] = {
+    { "label", 1, F_STR }, { "score", 2, F_F32 }, { "scores", 3, F_F32, .repeated = true },
+    { "top", 4, F_MSG, .repeated = true, .msg = label_score }, { 0 },
+};
 static const Field table_of_rank[] = { { "score", 1, F_F32 }, { 0 } };
 
 static Value classification_told(Arena *arena, const Value *answer)
 {
     const Value *scores = value_get(answer, "scores"), *label = value_get(answer, "predicted_label");
+    const Value *top = value_get(answer, "top");
     const size_t best = (size_t)value_int(value_get(answer, "predicted_index"), 0);
-    Value out = value_map(arena, 3);
+    Value out = value_map(arena, 4);
     if (label) value_add(&out, "label", *label);
     if (best < scores->f32.n) value_add(&out, "score", value_of_float((double)scores->f32.p[best]));
     value_add(&out, "scores", *scores);
+    if (top) value_add(&out, "top", *top);
     return out;
 }
+
+static bool wants_top(const TaskOptions *options)
+{
+    return options->top_k > 0;
+}
 static const TaskTable tables[] = {
+    { .when = wants_top, .rows = table_with_top, .shape = classification_told },
     { .of = CAN_RANK, .rows = table_of_rank, .shape = classification_told },
     { .rows = table, .shape = classification_told },
     { 0 },

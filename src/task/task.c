@@ -64,17 +64,18 @@ bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
     return all & any;
 }
 
-static bool table_fits(const TaskTable *t, const Task *task, const ModelConfig *config)
+static bool table_fits(const TaskTable *t, const Task *task, const ModelConfig *config, const TaskOptions *options)
 {
-    return !t->of || task_can(task, config, t->of);
+    return (!t->of || task_can(task, config, t->of)) && (!t->when || (options && t->when(options)));
 }
 
-bool task_table(const Task *task, const ModelConfig *config, const char *name, TaskTable *out, Err *err)
+bool task_table(const Task *task, const ModelConfig *config, TaskTold how, TaskTable *out, Err *err)
 {
+    const char *name = how.name;
     Buf names = { 0 };
     const TaskTable *t = task->tables;
     for (; t && t->rows; t++) {
-        if (table_fits(t, task, config) && (!name || (t->name && strcmp(name, t->name) == 0))) break;
+        if (table_fits(t, task, config, how.options) && (!name || (t->name && strcmp(name, t->name) == 0))) break;
         if (t->name) buf_printf(&names, "%s%s", names.n ? ", " : "", t->name);
     }
     bool ok = t ? t->rows != NULL : !name;

@@ -181,6 +181,7 @@ typedef struct TaskTable {       /* results as columns: a way to tell them in a 
     /* (optional) the same rows straight from an item's n rows, where nobody needs the result; absent: by `finish` and
      * `shape` */
     void (*fill)(const TaskFill *, const ModelConfig *, const TaskOptions *, const TaskRow *, size_t n);
+    bool (*when)(const TaskOptions *); /* (optional) only for requests that ask for more columns */
 } TaskTable;
 
 typedef struct Task {
@@ -269,11 +270,17 @@ typedef struct TaskLimits {      /* what a description of the request should say
 } TaskLimits;
 /* The JSON Schema of the body. */
 Value task_request_describe(Arena *, const Task *, const ItemForm *, TaskLimits);
-/* One of its tables; name NULL: the default. False: it has none of that name. */
-bool task_table(const Task *, const ModelConfig *, const char *name, TaskTable *, Err *);
+typedef struct TaskTold {        /* how results are to be told in a table; zero: the default */
+    const char *name;            /* of TaskTable */
+    const TaskOptions *options;
+} TaskTold;
+/* One of its tables. False: it has none of that name. */
+bool task_table(const Task *, const ModelConfig *, TaskTold, TaskTable *, Err *);
 /* {"offsets": "chars"}: those that the task has, after task_keys. */
 bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
 bool task_has_option(const Task *, const char *name);
+/* Those that differ from the default, whatever the request's words and order were: equal options are equal text. */
+void task_options_text(const Task *, const TaskOptions *, Buf *);
 /* False: a key of the request looks like a misspelled one of the task's. Others that the task does
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */

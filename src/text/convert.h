@@ -25,6 +25,12 @@ typedef struct Style { /* of a tokenizer class */
 const Style *convert_style(Str tokenizer_class, Str file, ConvertKind);
 const Style *convert_class(Str tokenizer_class); /* by that alone; NULL: not known */
 
+/* ---- classes.c ---- */
+/* said: by tokenizer_config.json; model_type: by config.json; each may be empty, and so may the result. */
+Str class_of_folder(Str said, Str model_type);
+bool class_is_general(Str name);           /* that of any tokenizer.json */
+const char *const *class_inputs(Str name); /* model_input_names, a NULL behind the last */
+
 /* A SentencePiece model, read. */
 typedef struct Spm {
     Value vocab; /* [["piece", score], ...] */

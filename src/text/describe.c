@@ -8,9 +8,10 @@
 static const char *const roles[] = { "bos_token", "eos_token",  "unk_token", "sep_token",
                                      "pad_token", "cls_token", "mask_token" };
 static const char more_tokens[] = "additional_special_tokens";
+static const char extra_tokens[] = "extra_special_tokens"; /* their name in transformers 5 */
 /* Of the files: these keys are kept as they are. */
-static const char *const kept[] = { "tokenizer_class", "model_max_length", "padding_side", "truncation_side",
-                                    "model_input_names", "clean_up_tokenization_spaces" };
+static const char *const kept[] = { "model_max_length", "padding_side", "truncation_side", "model_input_names",
+                                    "clean_up_tokenization_spaces" };
 static const char *const usual[COUNT(roles)][2] = { { "<s>" },           { "</s>" },          { "[UNK]", "<unk>" },
                                                     { "[SEP]", "</s>" }, { "[PAD]", "<pad>" }, { "[CLS]", "<s>" },
                                                     { "[MASK]", "<mask>" } };
@@ -44,16 +45,18 @@ static const Value *settings_said(const Value *config, const Value *specials, co
     return v && v->kind != V_NULL ? v : NULL;
 }
 
-Value tokenizer_settings(Arena *arena, const Value *config, const Value *specials)
+Value tokenizer_settings(Arena *arena, const Value *config, const Value *specials, Str model_type)
 {
-    Value out = value_map(arena, COUNT(kept) + COUNT(roles) + 1);
+    Value out = value_map(arena, COUNT(kept) + COUNT(roles) + 2);
     const Value *v;
+    Str class = class_of_folder(value_str(value_get(config, "tokenizer_class"), STR("")), model_type);
+    if (class.n) value_add(&out, "tokenizer_class", value_of_str(own_text(arena, class)));
     for (size_t i = 0; i < COUNT(kept); i++)
         if ((v = settings_said(config, NULL, kept[i])) != NULL) value_add(&out, kept[i], own_value(arena, v));
     for (size_t i = 0; i < COUNT(roles); i++)
         if ((v = settings_said(config, specials, roles[i])) != NULL) value_add(&out, roles[i], own_value(arena, v));
-    if ((v = settings_said(config, specials, more_tokens)) != NULL && v->kind == V_LIST)
-        value_add(&out, more_tokens, own_value(arena, v));
+    if ((v = settings_said(config, specials, more_tokens)) == NULL) v = settings_said(config, specials, extra_tokens);
+    if (v && v->kind == V_LIST) value_add(&out, more_tokens, own_value(arena, v));
     return out;
 }
 
@@ -65,12 +68,14 @@ static const Style *class_style(const Value *settings)
     return class.n ? convert_class(class) : NULL;
 }
 
-/* What the files say, what the class has, or a usual name that is a special token here. */
+/* What the files say, what the class has, or, of a class that is not known, a usual name that is a special token
+ * here. */
 static Str role_token(const Tokenizer *t, const Value *settings, const Style *style, size_t role)
 {
     Str said = token_content(value_get(settings, roles[role]));
     if (said.n) return said;
     if (style) return str_of(style->tokens[role]);
+    if (class_is_general(value_str(value_get(settings, "tokenizer_class"), STR("")))) return (Str){ 0 };
     for (size_t i = 0; i < COUNT(usual[role]) && usual[role][i]; i++) {
         const Added *added = added_with_id(&t->added, tokenizer_id(t, str_of(usual[role][i])));
         if (added && added->special) return str_of(usual[role][i]);
@@ -131,22 +136,16 @@ static Value added_tokens(Arena *arena, const AddedTokens *added)
     return list;
 }
 
-/* As the classes of transformers have it, where the files do not say. */
+/* As the files say, or the class. */
 static Value input_names(Arena *arena, const Value *settings)
 {
-    static const char without_types[] =
-        " DistilBertTokenizer RobertaTokenizer LongformerTokenizer XLMRobertaTokenizer CamembertTokenizer "
-        "MPNetTokenizer CLIPTokenizer GPT2Tokenizer EsmTokenizer ";
-    static const char *const all[] = { "input_ids", "token_type_ids", "attention_mask" };
     const Value *said = value_get(settings, "model_input_names");
-    Str class = value_str(value_get(settings, "tokenizer_class"), STR(""));
     if (said && said->kind == V_LIST) return *said;
-    if (str_ends(class, "Fast")) class.n -= 4;
-    const bool types = !class.n || !strstr(without_types, str_format(arena, " %.*s ", STR_ARG(class)));
-    Value list = value_list(arena, COUNT(all));
-    list.list.n = 0;
-    for (size_t i = 0; i < COUNT(all); i++)
-        if (types || i != 1) list.list.items[list.list.n++] = value_of_text(all[i]);
+    const char *const *names = class_inputs(value_str(value_get(settings, "tokenizer_class"), STR("")));
+    size_t n = 0;
+    while (names[n]) n++;
+    Value list = value_list(arena, n);
+    for (size_t i = 0; i < n; i++) list.list.items[i] = value_of_text(names[i]);
     return list;
 }
 

@@ -111,8 +111,8 @@ const char *tokenizer_kind(const Tokenizer *);            /* "WordPiece" */
 bool tokenizer_truncation(const Tokenizer *, EncodeOptions *out);
 bool tokenizer_padding(const Tokenizer *, PadOptions *out); /* the same for padding */
 /* describe.c: what tokenizer_config.json and special_tokens_map.json (NULL: not there) say beside the pipeline, as
- * one object of texts, numbers and lists; a package keeps it. */
-Value tokenizer_settings(Arena *, const Value *config, const Value *specials);
+ * one object of texts, numbers and lists; a package keeps it. model_type: of config.json; empty: not known. */
+Value tokenizer_settings(Arena *, const Value *config, const Value *specials, Str model_type);
 /* All that is to know: settings, roles and ids of special tokens, added tokens. settings: NULL for none. */
 Value tokenizer_describe(Arena *, const Tokenizer *, const Value *settings);
 /* Byte offsets of an encoding (and its overflow) to codepoint offsets, in place. */

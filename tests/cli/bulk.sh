@@ -165,7 +165,7 @@ for input in polars.arrow polars.arrows; do
 done
 gzip -c "$ARROW/polars.arrows" | "$EF" map -m "$MODEL" --keep-going --output-format jsonl >txt 2>err
 untold txt >found && same "map of an Arrow stream, packed, from a pipe" found wanted
-refuses "another column" 'did you mean --field utf8' "$EF" map -m "$MODEL" "$ARROW/stream.arrows" --field utf
+refuses "another column" 'found no column "utf": did you mean "utf8"' "$EF" map -m "$MODEL" "$ARROW/stream.arrows" --field utf
 works "a column by name" "$EF" map -m "$MODEL" --keep-going --output-format jsonl "$ARROW/stream.arrows" --column view
 [ "$(grep -c '"tokens"' txt)" = 5 ]
 check $? "a column of views"
@@ -237,14 +237,14 @@ for output in table.arrow table.arrows; do
         works "$output cut to $cut bytes" "$EF" map -m "$MODEL" many.jsonl -o $output --keep id --batch-rows 64 --resume
         same "$output goes on behind $cut bytes" $output wanted.table
     done
-    refuses "$output of other options" "another model or other options" "$EF" map -m "$MODEL" many.jsonl -o $output --resume
+    refuses "$output of other options" "a table that other options began" "$EF" map -m "$MODEL" many.jsonl -o $output --resume
     same "$output that is refused" $output wanted.table
 done
 refuses "rows are there" "has rows already" "$EF" map -m "$MODEL" many.jsonl -o table.arrow
 refuses "a column that is kept and a result" 'found "error", which is a column of the results' \
     "$EF" map -m "$MODEL" many.jsonl --keep error --output-format arrow
 refuses "all of JSON lines" "wanted the names of keys" "$EF" map -m "$MODEL" many.jsonl --keep all --output-format csv
-refuses "a column to keep" 'did you mean --keep id' "$EF" map -m "$MODEL" table.arrow --column id --keep ix --output-format csv
+refuses "a column to keep" 'found no column "ix": did you mean "id"' "$EF" map -m "$MODEL" table.arrow --column id --keep ix --output-format csv
 refuses "a table's option for lines" "wanted a table" "$EF" map -m "$MODEL" many.jsonl --results tokens
 refuses "vectors of a model that has none" "results without vectors" "$EF" map -m "$MODEL" many.jsonl -o v.npy
 [ ! -e v.npy ]
@@ -254,6 +254,18 @@ echo '{"text": ""}' | "$EF" map -m "$MODEL" --errors fail >txt 2>err
 check $? "--errors fail ends at the first record that failed"
 works "unusual types beside the text" "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep text --output-format csv
 refuses "unusual types kept" 'column "runs": found the type run_end_encoded' "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep runs
+works "a strange type beside the text" "$EF" map -m "$MODEL" "$ARROW/strange.arrow" --keep id --output-format csv
+[ "$(grep -c '^[0-4],.*DEST' txt)" = 5 ]
+check $? "rows beside a strange type"
+refuses "a strange type kept" 'column "wide": found the type int with the numbers 128 1' "$EF" map -m "$MODEL" "$ARROW/strange.arrow" --keep wide
+works "strange dictionaries beside the text" "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep id --output-format csv
+refuses "a nested dictionary kept" 'column "nested": found a dictionary inside of a dictionary' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep nested
+refuses "a dictionary of views kept" 'column "views": found the type list_view' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep views
+refuses "one of two columns kept" 'columns 5 and 6 of 6 are both "twice"' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep twice
+refuses "two columns of one name" 'columns 5 and 6 of 6 are both "twice"' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --column twice
+printf 'text,a,text\nx,1,y\n' >two.csv
+refuses "two columns of one name, CSV" 'columns 1 and 3 of 3 are both "text"' "$EF" map -m "$MODEL" two.csv
+refuses "a name that is kept twice" 'found "id" twice' "$EF" map -m "$MODEL" "$ARROW/strange.arrow" --keep id,text,id
 "$EF" map -m "$MODEL" many.jsonl --output-format arrow 2>err | head -c 100 >/dev/null
 [ ! -s err ] || ! grep -q error err
 check $? "a reader that leaves is no error to tell"

@@ -134,6 +134,9 @@ works "build, with a default prompt" "$EF" build -f c.yml && works "the package 
 sed '/model_id/d' txt | cmp -s - folder && pass || flunk "the default prompt is in the package"
 echo '{"prompts": {"ask": "a "}, "default_prompt_name": "tell"}' >pooled/config_sentence_transformers.json
 refuses "a default prompt that is not there" 'default_prompt_name: found "tell", which is not in prompts' "$EF" infer -m pooled "b"
+echo '{"prompts": {"ask": null}, "default_prompt_name": "ask"}' >pooled/config_sentence_transformers.json
+works "a prompt that is null is no text" "$EF" infer -m pooled "a b"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "a prompt that is null is no text"
 
 # ---- one file alone ----
 works "2.9 with the tokenizer" "$EF" metadata embed "$PLAIN" "$BUS" --include-tokenizer -o solo/ner.onnx

@@ -49,11 +49,25 @@ done
 grep -q ARROW:schema fixed.parquet && ! grep -q ARROW:schema list.parquet && grep -q '^\[0' second.fixed && grep -q null second.list
 check $? "vectors: ARROW:schema where all have one length, zeros for a row that failed"
 
+# ---- ids that nobody asked for, and such that are ----
+works "pairs beside ids of 16 bytes" map "$GOLDEN/meant.parquet" --column2 json --output-format csv
+[ "$(grep -c '^.*,$' txt)" = 4 ]
+check $? "no row fails by its id"
+works "ids in lines" map "$GOLDEN/meant.parquet" --column2 json --output-format jsonl
+has "a UUID is the id of its line" '^{"id":"00112233-4455-6677-8899-aabbccddee10","tokens"'
+works "no ids in lines" map "$GOLDEN/meant.parquet" --keep '' --output-format jsonl
+lacks "no id where none is kept" '"id"'
+works "values in CSV" map "$GOLDEN/pyarrow.parquet" --keep id,day,time,price --output-format csv
+has "dates, times and decimals are text" '^0,2024-02-29,2024-02-29T12:30:05.250000,-5.00,'
+works "such as JSON" map "$GOLDEN/pyarrow.parquet" --keep id,day,time,price --output-format jsonl --errors keep
+has "also in lines" '^{"id":0,"day":"2024-02-29","time":"2024-02-29T12:30:05.250000","price":"-5.00","tokens"'
+
 # ---- what is wrong ----
-refuses "another column" 'did you mean --field text' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
-refuses "another column to keep" 'did you mean --keep price' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
-refuses "a column of numbers" 'id: found a number, wanted a string' map "$GOLDEN/pyarrow.parquet" --column id --errors fail -o x.parquet
-rm -f x.parquet
+refuses "another column" 'found no column "texd": did you mean "text"' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
+refuses "another column to keep" '--keep: found no column "prize": did you mean "price"' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
+refuses "a column of numbers" 'column "id": found the type int, wanted texts, or lists of two' map "$GOLDEN/pyarrow.parquet" --column id -o x.parquet
+[ ! -e x.parquet ]
+check $? "a column of numbers is refused before a row is"
 refuses "lists of lists, kept" '"deep": found lists of lists' map "$GOLDEN/refused-lists.parquet" --keep deep -o x.parquet
 rm -f x.parquet
 works "lists of lists, not kept" map "$GOLDEN/refused-lists.parquet" -o x.parquet
@@ -135,6 +149,31 @@ check $? "parts of each input, and columns of an empty one"
 works "one more" run several 'in-?.parquet' c.jsonl a.jsonl
 [ "$(ls several | grep -c part-00003)" = 2 ]
 check $? "one more input"
+
+# Folders of other engines: partitions, _SUCCESS, checksums; names with * in any part.
+mkdir -p hive/day=1 hive/day=2/hour=3 hive/_delta_log hive/.hidden
+cp in-a.parquet hive/day=2/part-0.parquet && cp in-b.parquet hive/day=1/part-0.snappy.parquet
+cp in-b.parquet hive/day=2/hour=3/x.parquet && gzip -c b.jsonl >hive/day=2/hour=3/y.jsonl.gz
+mkdir empty && : >empty/_SUCCESS
+for junk in _SUCCESS day=1/.part-0.parquet.crc day=1/README _delta_log/0.parquet .hidden/1.parquet; do echo no >"hive/$junk"; done
+inputs() { grep -o '"path":"[^"]*"' "$1/run.json" | sed 's/.*hive.//; s/"$//' | tr '\n' ' '; }
+works "a folder" run folder hive
+[ "$(inputs folder)" = "day=1/part-0.snappy.parquet day=2/hour=3/x.parquet day=2/hour=3/y.jsonl.gz day=2/part-0.parquet " ]
+check $? "all files below a folder, in order"
+works "a name with * in a folder's part" run stars 'hive/day=*/*.parquet'
+[ "$(inputs stars)" = "day=1/part-0.snappy.parquet day=2/part-0.parquet " ]
+check $? "* in any part"
+works "a name with * that matches folders" run days 'hive/day=[2]'
+[ "$(inputs days)" = "day=2/hour=3/x.parquet day=2/hour=3/y.jsonl.gz day=2/part-0.parquet " ]
+check $? "folders that match"
+refuses "a folder without inputs" 'found a folder without files of a known ending' run none empty
+refuses "a folder as the only input" 'hive: found a folder, wanted a file; map --checkpoint' map hive
+mv hive moved && works "inputs that were moved" run folder moved
+[ "$(ls folder | wc -l)" = 7 ] && grep -q 'part-0.parquet was .*hive.day=2.part-0.parquet' err
+check $? "moved inputs keep their parts"
+cp -p moved/day=2/part-0.parquet copy.parquet && works "a copy is another input" run folder moved copy.parquet
+[ "$(ls folder | wc -l)" = 9 ]
+check $? "a copy has parts of its own"
 refuses "no match" 'found no file that matches' run several 'nothing-*.parquet'
 refuses "another schema" 'found a column id: int 64 1?, wanted id: utf8?' run several "$GOLDEN/pyarrow.parquet"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""engines.py ENGINE PACKAGE FOLDER [kill] - the rows of FOLDER/in.parquet through an engine's adapter must be those that
-`map` alone gives (FOLDER/alone.arrow, by id). kill: a worker's process is killed once on the way; actor: the actor of Ray around it.
+"""engines.py ENGINE PACKAGE FOLDER [kill|actor|unchecked] - the rows of FOLDER/in.parquet through an engine's adapter must be
+those that `map` alone gives (FOLDER/alone.arrow, by id). kill: a worker's process is killed once on the way; actor: the actor of
+Ray around it. unchecked, for bench/scale.py: the rows are not compared, which takes Python half as long as the model.
 
   engines.py data PACKAGE FOLDER ROWS   makes both files
 Engines: stream, spark, ray, daft, duckdb, polars. Status 77: the engine is not installed."""
@@ -14,8 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+RAY_METRICS = 18765  # a port
 PYTHON = os.path.join(HERE, "..", "..", "python")
 sys.path.insert(0, PYTHON)
 os.environ["PYTHONPATH"] = PYTHON + os.pathsep + os.environ.get("PYTHONPATH", "")  # workers are other processes
@@ -47,7 +50,8 @@ def run_stream(package, folder, out):
 
 
 def run_spark(package, folder, out):
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Observation, SparkSession
+    from pyspark.sql import functions as F
     from encoderfile_c import spark as ef
     spark = (SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
              .config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
@@ -55,23 +59,46 @@ def run_spark(package, folder, out):
              .config("spark.ui.showConsoleProgress", "false").getOrCreate())
     spark.sparkContext.setLogLevel("ERROR")
     ef.ship(spark, package)
+    count = Observation("encoderfile")
     df = spark.read.parquet(folder + "/in.parquet")
     schema = ef.schema(package, df.schema, keep=["id"])
-    df.mapInArrow(ef.map_in_arrow(package, keep=["id"]), schema).write.mode("overwrite").parquet(out)
+    df = df.mapInArrow(ef.map_in_arrow(package, keep=["id"]), schema)
+    df.observe(count, F.count(F.lit(1)).alias("rows"), F.count("error").alias("failed")).write.mode("overwrite").parquet(out)
+    counted(count.get["rows"], count.get["failed"], out)
     spark.stop()
 
 
 def run_ray(package, folder, out):
     import ray
     from encoderfile_c.ray import Encoder
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=300 << 20, log_to_driver=False,
-             runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
+    models = os.path.join(folder, "models")  # shipped by Ray, without its right to run
+    os.makedirs(models, exist_ok=True)
+    os.chmod(shutil.copyfile(package, os.path.join(models, "shipped.encoderfile")), 0o644)
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=300 << 20, log_to_driver=False, _metrics_export_port=RAY_METRICS,
+             runtime_env={"working_dir": models, "env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
     d = ray.data.read_parquet(folder + "/in.parquet", override_num_blocks=8)
-    d = d.map_batches(Encoder, fn_constructor_kwargs=dict(package=package, keep=["id"]), batch_format="pyarrow", batch_size=4096,
+    d = d.map_batches(Encoder, fn_constructor_kwargs=dict(package="shipped.encoderfile", keep=["id"]), batch_format="pyarrow", batch_size=4096,
                       compute=ray.data.ActorPoolStrategy(size=2), num_cpus=0.5)
     ray.data.DataContext.get_current().max_errored_blocks = 0
     d.write_parquet(out)
+    if importlib.util.find_spec("opencensus"):  # of ray[default], whose agent gives metrics to Prometheus
+        counted(ray_metric("encoderfile_rows"), ray_metric("encoderfile_failed_rows"), out)
     ray.shutdown()
+
+
+def ray_metric(name, seconds=30):
+    """The sum over all actors, as soon as their last report is in: actors report every few seconds."""
+    best, end = 0, time.time() + seconds
+    while time.time() < end:
+        time.sleep(1)
+        try:
+            text = urllib.request.urlopen(f"http://127.0.0.1:{RAY_METRICS}/metrics", timeout=5).read().decode()
+        except OSError:
+            continue
+        now = sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f"ray_{name}_total{{"))
+        if now and now == best: break
+        best = now
+    return int(best)
 
 
 def run_daft(package, folder, out):
@@ -81,7 +108,9 @@ def run_daft(package, folder, out):
     d = daft.read_parquet(folder + "/in.parquet")
     d = d.select(d["id"], encode(d["text"]).alias("found"))
     d = d.select(d["id"], d["found"]["entities"].alias("entities"), d["found"]["error"].alias("error"))
-    d.write_parquet(out, write_mode="overwrite")
+    written = d.write_parquet(out, write_mode="overwrite")
+    stats = {name: stat["value"] for step in written.metrics.to_pydict()["stats"] for name, stat in step}
+    counted(stats["encoderfile_rows"], stats["encoderfile_failed_rows"], out)
 
 
 def run_duckdb(package, folder, out):
@@ -102,6 +131,15 @@ def run_polars(package, folder, out):
 killed = []
 
 
+def counted(rows, failed, out):
+    """What the engine's own metrics say; rows that were asked for again count again."""
+    error = rows_of(out).column("error")
+    want = len(error), len(error) - error.null_count
+    print(f"{rows:.0f} rows counted, {failed:.0f} failed")
+    if (rows, failed) != want and not killed:
+        sys.exit(f"metrics: found {rows} rows, {failed} failed; wanted {want}")
+
+
 def cpu_ticks(pid):
     try:
         with open(f"/proc/{pid}/stat") as f: return int(f.read().rsplit(")", 1)[1].split()[11])
@@ -109,16 +147,15 @@ def cpu_ticks(pid):
         return 0
 
 
-def kill_one(package, actor):
-    """The first process of the package that has worked for a while, wherever it was started; or the actor of Ray that has
+def kill_one(actor):
+    """The first process of a package that has worked for a while, wherever it was started; or the actor of Ray that has
     started it."""
-    name = os.path.basename(package)
     for _ in range(1200):
         time.sleep(.05)
         lines = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True).stdout.splitlines()
         process = {int(x[0]): x[1:] for x in (line.split(None, 2) for line in lines) if len(x) == 3}
         for pid, (parent, args) in process.items():
-            if name not in args.split()[0] or "--input-format arrow" not in args or cpu_ticks(pid) < 10: continue
+            if not args.split()[0].endswith(".encoderfile") or "--input-format arrow" not in args or cpu_ticks(pid) < 10: continue
             if actor:
                 pid = int(parent)
                 if not process.get(pid, ("", ""))[1].startswith("ray::"): continue
@@ -159,11 +196,12 @@ def main():
         sys.exit(77)
     out = f"{folder}/{engine}.parquet"
     shutil.rmtree(out, ignore_errors=True)  # Ray adds to a folder that is there
-    if more:
-        threading.Thread(target=kill_one, args=(package, more == "actor"), daemon=True).start()
+    if more in ("kill", "actor"):
+        threading.Thread(target=kill_one, args=(more == "actor",), daemon=True).start()
     begin = time.time()
     globals()["run_" + engine](os.path.abspath(package), os.path.abspath(folder), os.path.abspath(out))
     print(f"{engine}: {time.time() - begin:.1f} s")
+    if more == "unchecked": return
     same(folder, out)
     if more and not killed:
         sys.exit("it ended before anything was killed")

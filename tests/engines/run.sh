@@ -28,6 +28,7 @@ judge() {
 
 "$EF" export examples/bus-ner "$work/bus-ner" --quantize >/dev/null || exit 1
 "$EF" build "$work/bus-ner" -o "$work/bus.encoderfile" --name bus >/dev/null || exit 1
+judge "what adapters send and refuse" "$python" tests/engines/adapters.py "$EF" "$work/bus.encoderfile"
 judge "random tables" "$python" tools/oracle/arrow.py check "$EF" "${TABLES:-10000}"
 judge "tables of engines" "$python" tools/oracle/arrow.py engines "$EF" 200
 judge "map killed" "$python" tests/engines/kill.py "$work/bus.encoderfile"

@@ -31,8 +31,8 @@ static void put_values(Buf *text, const BatchReader *r, const ArrowBatch *batch)
     Arena scratch = { 0 };
     for (int64_t row = 0; row < batch->rows && row < ROWS; row++)
         for (int i = 0; i < r->fields->n; i++) {
-            const char *kind;
-            if (!arrow_can_read(&r->fields->field[i], &kind)) continue;
+            const char *what;
+            if (!arrow_can_read(&r->fields->field[i], &what)) continue;
             Value v = arrow_value(&scratch, &batch->column[i], row);
             json_write(text, &v);
             arena_reset(&scratch, 1 << 20);
@@ -46,9 +46,9 @@ static bool read_all(Arena *arena, BatchReader *r, Buf *text, BatchWriter *w, Er
     ArrowBatch batch;
     Err full;
     bool more = true, whole = true, ok = true;
-    const char *kind;
+    const char *what;
     for (int i = 0; i < r->fields->n; i++) {
-        if (!arrow_can_read(&r->fields->field[i], &kind)) whole = false; /* it cannot be written */
+        if (!arrow_can_read(&r->fields->field[i], &what)) whole = false; /* it cannot be written */
         else batches_want(r, i);
     }
     for (int b = 0; ok && b < BATCHES; b++) {

@@ -29,11 +29,12 @@ static void must(bool ok)
 static bool items_whole(const Item *item)
 {
     Err err;
-    bool ok = (item->first.n > 0) + (item->picture.n > 0) + (item->sound.n > 0 || item->numbers) == 1;
+    bool ok = (item->first.n > 0) + (item->picture.n > 0) + (item->sound.n > 0 || item->numbers) == 1 ||
+              (item->blank && item->first.n == 0);
     ok &= !item->boxes || (item->n && item_check_boxes(item, &err));
     for (size_t i = 0; ok && i < item->n; i++) {
         Str word = item->list[i];
-        ok = word.n && (!item->boxes || (word.p >= item->first.p && word.p + word.n <= item->first.p + item->first.n));
+        ok = (word.n || item->blank) && (!item->boxes || (word.p >= item->first.p && word.p + word.n <= item->first.p + item->first.n));
     }
     return ok;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """arrow.py - Arrow streams and files of pyarrow and Polars, with the values in them: tests/golden/arrow, for
-test_data_arrow.c. Needs pyarrow and polars. FILE.json has a line a row; bytes are base64, decimals their bytes.
+test_data_arrow.c. Needs pyarrow and polars. FILE.json has a line a row; bytes are base64, dates and times ISO 8601.
 
   arrow.py            writes the golden files
   arrow.py check PROGRAM [TABLES]   random tables of any types through `PROGRAM map --keep all`, as streams and files,
@@ -61,11 +61,12 @@ def table():
 
 
 def rows(t):
-    """The rows as arrow_value gives them: times as their numbers, maps as lists of pairs."""
-    for name, kind in (("date32", pa.int32()), ("time64", pa.int64()), ("timestamp", pa.int64()), ("duration", pa.int64())):
-        t = t.set_column(t.schema.get_field_index(name), name, t[name].cast(kind))
+    """The rows as arrow_value gives them: dates and times by ISO 8601, maps as lists of pairs."""
+    t = t.set_column(t.schema.get_field_index("duration"), "duration", t["duration"].cast(pa.int64()))
     out = t.to_pylist()
     for row in out:
+        for name in ("date32", "time64", "timestamp"):
+            row[name] = row[name] and row[name].isoformat().replace("+00:00", "Z")
         row["map"] = row["map"] and [{"key": k, "value": v} for k, v in row["map"]]
     return out
 
@@ -104,6 +105,21 @@ def unusual():
         w.write_table(t)
 
 
+def strange():
+    """A type that few know, dictionaries of types that are not read, and columns of one name."""
+    import polars
+    texts = [f"bus {i} to Goa" for i in range(5)]
+    frame = polars.DataFrame({"wide": polars.Series(range(5), dtype=polars.Int128), "text": texts, "id": range(5)})
+    frame.write_ipc(os.path.join(HERE, "strange.arrow"), compat_level=polars.CompatLevel.newest())
+    inner = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["x", "y"]))
+    views = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, 0]), pa.array([[1], [2, 3]], pa.list_view(pa.int8())))
+    nested = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, 0]), pa.StructArray.from_arrays([inner], ["word"]))
+    t = pa.table([nested, pa.array(texts), views, pa.array(range(5)), pa.array(texts), pa.array(texts)],
+                 names=["nested", "text", "views", "id", "twice", "twice"])
+    with pa.ipc.new_stream(os.path.join(HERE, "twice.arrows"), t.schema) as w:
+        w.write_table(t)
+
+
 def golden():
     import polars
     os.makedirs(HERE, exist_ok=True)
@@ -116,6 +132,7 @@ def golden():
     words("deltas.arrow", pa.ipc.new_file, [["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"]], emit_dictionary_deltas=True)
     words("replaced.arrows", pa.ipc.new_stream, [["a", "b"], ["c"], ["c", "d"]])
     unusual()
+    strange()
     frame = polars.DataFrame({"id": range(len(TEXTS)), "text": TEXTS, "vector": [[0.5, i] for i in range(len(TEXTS))]})
     for name, make in (("polars.arrows", frame.write_ipc_stream), ("polars.arrow", frame.write_ipc)):
         make(os.path.join(HERE, name))

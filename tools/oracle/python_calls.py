@@ -25,6 +25,8 @@ FEATURES = [
     f"list(pipe({SMALL}, return_tensors=True).shape)", f"pipe({SMALL}, foo=1)[0][0]", f"pipe({SMALL}, timeout=3)[0][0]", "pipe(None)", "pipe('nothing.png')",
     "pipe([])", "pipe(5)", f"list(pipe(x for x in [{SMALL}]))[0][0][0]",
 ]
+WORDS = "['Ada', \"Lovelace's\", 'London,', '', 'a b']"
+PAIR = "{'text': 'Ada was born in London. ' * 20, 'text_pair': 'Where was she born?'}"
 CASES = {
     ("text-classification", G + "labels"): [
         "pipe('Ada')", "pipe(['Ada'])", "pipe(['Ada', 'x'])", "pipe(('Ada', 'x'))", "pipe({'text': 'Ada', 'text_pair': 'x'})", "pipe({'text': 'Ada'})",
@@ -33,7 +35,11 @@ CASES = {
         "pipe('Ada', function_to_apply='BAD')", "pipe('Ada', function_to_apply='Sigmoid')", "pipe('Ada', foo=1)", "pipe('Ada ' * 200)",
         "pipe('Ada ' * 200, truncation=True)", "pipe('Ada was born in London', truncation=True, max_length=8)", "list(pipe(x for x in ['Ada', 'x']))",
         "type(pipe(x for x in ['Ada'])).__name__", "pipe(['Ada', 'x', 'y'], batch_size=2)", "list(pipe((x for x in ['Ada', 'x', 'y']), batch_size=2))",
-        "pipe('Ada', num_workers=2)",
+        "pipe('Ada', num_workers=2)", "pipe({'text': 'Ada', 'text_pair': ''})", "pipe({'text': '', 'text_pair': 'Ada'})", "pipe([[['Ada', '']]])",
+        f"pipe({PAIR})", f"pipe({PAIR}, truncation=True)", f"pipe({PAIR}, truncation=False)", f"pipe({PAIR}, truncation='do_not_truncate')",
+        f"pipe({PAIR}, truncation='bad')", f"pipe({PAIR}, truncation=True, max_length=12)", f"pipe({PAIR}, truncation='longest_first', max_length=12)",
+        f"pipe({PAIR}, truncation='only_first', max_length=12)", f"pipe({PAIR}, truncation='only_second', max_length=12)", f"pipe({PAIR}, max_length=12)",
+        "pipe('Ada was born in London', max_length=5)", "pipe('Ada was born in London', truncation='only_second', max_length=5)",
     ],
     ("text-classification", G + "labels", "top_k=2"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('Ada', top_k=1)", "pipe({'text': 'Ada'})"],
     ("text-classification", G + "one"): ["pipe('Ada')", "pipe(['Ada'], top_k=3)"],
@@ -43,11 +49,24 @@ CASES = {
         "pipe('Ada Lovelace', aggregation_strategy='SIMPLE')", "pipe('Ada', foo=1)", "pipe('Ada', grouped_entities=True)", "pipe(['Ada', 'Lovelace'], is_split_into_words=True)",
         "pipe([['Ada', 'Lovelace'], ['London']], is_split_into_words=True)", "pipe('Ada', ignore_labels=[])", "list(pipe(x for x in ['Ada', 'Lovelace']))",
         "type(pipe('Ada Lovelace')[0]['score']).__name__", "pipe('Äda 🙂 Lovelace')",
+        "pipe('Ada', is_split_into_words=True)", "pipe(['Ada', 5], is_split_into_words=True)", "pipe([[]], is_split_into_words=True)",
+        "pipe('Ada', stride=2, aggregation_strategy='none')",
     ],
+    ("ner", "tests/golden/strides/roberta"): [
+        "pipe('')", "pipe(['', 'Ada'])",
+        *(f"pipe({WORDS}, is_split_into_words=True, ignore_labels=[], aggregation_strategy={how!r}, delimiter={between!r})"
+          for how, between in (("none", " "), ("simple", "_"), ("first", ""), ("average", "é"), ("max", " "))),
+        f"pipe({WORDS} * 8, is_split_into_words=True, aggregation_strategy='first', stride=3, delimiter='-')",
+    ],
+    ("feature-extraction", "tests/golden/strides/roberta"): ["pipe('')", "[len(x[0]) for x in pipe(['', 'Ada'])]"],
     ("ner", G + "tags", "aggregation_strategy='max'"): ["pipe('Ada Lovelace')", "pipe('Ada Lovelace', aggregation_strategy='none')"],
     ("fill-mask", G + "masks"): [
         "pipe('Ada [MASK]')", "pipe(['Ada [MASK]'])", "pipe('Ada')", "pipe('Ada [MASK]', top_k=1)", "pipe('Ada [MASK]', top_k=100000)", "pipe('Ada [MASK]', targets=[])",
         "pipe('Ada [MASK]', targets=['a', 'b'])", "pipe('Ada [MASK]', foo=1)", "pipe(['Ada [MASK]', '[MASK] b'], top_k=1)",
+        "pipe('Ada [MASK]', targets=['a', 'b', 'a'])", "pipe('Ada [MASK]', top_k=0)", "pipe('[MASK] [MASK]', top_k=0)", "pipe('Ada [MASK]', top_k=-1)",
+        "pipe('[MASK]' + ' Ada' * 200)", "pipe('[MASK]' + ' Ada' * 200, top_k=1, tokenizer_kwargs={'truncation': True})[0]['token']",
+        "pipe('[MASK] was born in London', top_k=1, tokenizer_kwargs={'truncation': True, 'max_length': 5})",
+        "pipe('Ada ' * 200 + '[MASK]', tokenizer_kwargs={'truncation': True})", "pipe('')",
     ],
     ("feature-extraction", G + "vectors"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('')", "pipe(None)", "pipe('Ada', foo=1)", "list(pipe('Ada', return_tensors=True).shape)", "pipe(['Ada', 'Ada was born'], batch_size=2)",
         "[len(x[0]) for x in pipe(['Ada', 'Ada was born in London', 'x y'], batch_size=2)]", "pipe(['Ada', 'x', ''], batch_size=3)[2][0][-1]",
@@ -62,13 +81,14 @@ CASES = {
     ("zero-shot-classification", G + "labels"): [
         "pipe('Ada', candidate_labels=['a', 'b'])", "pipe('Ada', ['a', 'b'])", "pipe('Ada', candidate_labels='a, b')", "pipe(['Ada'], candidate_labels=['a'])",
         "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
-        "pipe('Ada', candidate_labels=['a', 'b'], multi_label=True)",
+        "pipe('Ada', candidate_labels=['a', 'b'], multi_label=True)", "pipe('Ada', [1, 2.5, 'a'])", "pipe('Ada', ['a', 'b'], hypothesis_template='{0}!')", "pipe('Ada', [''])",
     ],
+    ("zero-shot-classification", G + "several"): ["pipe('Ada', ['a', 'b'])", "pipe('Ada', ['a', 'b'], multi_label=True)"],
     ("image-classification", SIGNS): [
         "pipe('examples/road-signs/pictures/stop.png')", "pipe(['examples/road-signs/pictures/stop.png'])", "pipe(Image.open('examples/road-signs/pictures/stop.png'), top_k=2)",
         "pipe(np.asarray(Image.open('examples/road-signs/pictures/stop.png').convert('RGB')), top_k=1)", "pipe('nothing.png')", "pipe(b'abc')", "pipe(None)", "pipe(5)",
         "pipe('examples/road-signs/pictures/stop.png', foo=1)", "pipe('examples/road-signs/pictures/stop.png', function_to_apply='BAD')",
-        "pipe('examples/road-signs/pictures/stop.png', function_to_apply='SIGMOID', top_k=1)", "pipe([])", "pipe('examples/road-signs/pictures/stop.png', top_k=1, timeout=3)",
+        "pipe('examples/road-signs/pictures/stop.png', top_k=0)", "pipe('examples/road-signs/pictures/stop.png', function_to_apply='SIGMOID', top_k=1)", "pipe([])", "pipe('examples/road-signs/pictures/stop.png', top_k=1, timeout=3)",
         "pipe(__import__('base64').b64encode(open('examples/road-signs/pictures/stop.png', 'rb').read()).decode(), top_k=1)",
     ],
     ("image-feature-extraction", VISION + "vit-base"): FEATURES,
