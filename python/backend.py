@@ -53,7 +53,8 @@ class Target:
         self.folder = ROOT / "build" / "wheel" / (f"zig-{cpu}" if zig else f"host-{cpu}")
         self.libraries = ROOT / "build" / "wheel" / f"libs-{cpu}"
         self.tag = f"manylinux_2_17_{cpu}.manylinux2014_{cpu}" if zig else f"linux_{cpu}"
-        self.compiler = [zig, "cc", "-target", f"{cpu}-linux-gnu.2.17"] if zig else shlex.split(os.environ.get("CC", "gcc"))
+        # zig alone defines NDEBUG where it optimizes
+        self.compiler = [zig, "cc", "-target", f"{cpu}-linux-gnu.2.17", "-UNDEBUG"] if zig else shlex.split(os.environ.get("CC", "gcc"))
         cross = "" if cpu == platform.machine() else f"-{cpu}-linux"
         self.program = ROOT / "build" / f"encoderfile{cross}"
 

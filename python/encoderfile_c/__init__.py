@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # the same names, for type checkers (tests/python/test_core.p
     from .tokenization import PreTrainedTokenizer as PreTrainedTokenizer
     from .tokenization import BatchEncoding as BatchEncoding
     from .tokenization import ONNXTokenizer as ONNXTokenizer
+    from .preprocessing import AutoImageProcessor as AutoImageProcessor
+    from .preprocessing import AutoFeatureExtractor as AutoFeatureExtractor
     from .ort import ORTModel as ORTModel
     from .ort import ORTModelForFeatureExtraction as ORTModelForFeatureExtraction
     from .ort import ORTModelForSequenceClassification as ORTModelForSequenceClassification
@@ -86,6 +88,7 @@ _NAMES: dict[str, str] = {
                      "UnauthorizedError", "UnavailableError", "BadModelError", "UnsupportedError", "CancelledError",
                      "InternalError"), "errors"),
     **dict.fromkeys(("AutoTokenizer", "PreTrainedTokenizer", "BatchEncoding", "ONNXTokenizer"), "tokenization"),
+    **dict.fromkeys(("AutoImageProcessor", "AutoFeatureExtractor"), "preprocessing"),
     **dict.fromkeys(("ORTModel", "ORTModelForFeatureExtraction", "ORTModelForSequenceClassification",
                      "ORTModelForTokenClassification", "ORTModelForQuestionAnswering", "ORTModelForMaskedLM",
                      "ORTModelForMultipleChoice", "ORTModelForImageClassification", "ORTModelForSemanticSegmentation",

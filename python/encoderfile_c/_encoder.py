@@ -11,7 +11,11 @@ from typing import Any
 from . import _core
 from ._arrays import has_torch, numpy, torch
 from ._folder import read_json
+from ._modules import Module, modules_of
+from ._saving import change_json, copy_model, write_modules
 from ._source import source
+from .errors import UnsupportedError
+from .ort import Config
 from .tokenization import PreTrainedTokenizer
 
 logger = logging.getLogger("encoderfile_c")
@@ -34,28 +38,20 @@ class ModelCard:
         self.base_model_revision: str | None = None
 
 
-class Module:
-    """Stands for one module of the folder: model[0].max_seq_length."""
-
-    def __init__(self, kind: str, owner: BaseEncoder) -> None:
-        self.kind = kind
-        self._owner = owner
-
-    @property
-    def max_seq_length(self) -> int | None:
-        return self._owner.max_seq_length
-
-    @property
-    def tokenizer(self) -> PreTrainedTokenizer:
-        return self._owner.tokenizer
-
-    def __repr__(self) -> str:
-        return f"{self.kind}()"
+def check_device(device: Any) -> None:
+    """ValueError: a device, or one of a list of them, that is not the CPU."""
+    for one in device if isinstance(device, (list, tuple)) else (device,):
+        if one is not None and str(one) not in ("cpu", "cpu:0"):
+            raise ValueError(f"device: found {one!r}, wanted \"cpu\": this library runs on CPUs only")
 
 
 class BaseEncoder:
+    model_type = ""               # the class that saved files name
     task: str | None = None       # what the model is opened for; None: what its files say
     torch_results = False         # True: what sentence-transformers returns as torch tensors is torch tensors where it is installed
+    training = False
+    usual_prompts: tuple[str, ...] = ()
+    usual_modules: dict[str, dict[str, Any]] = {"Transformer": {}}  # those of a folder without modules.json, and their settings
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, device: Any = None, prompts: dict[str, str] | None = None,
                  default_prompt_name: str | None = None, cache_folder: str | None = None, trust_remote_code: bool = False,
@@ -67,6 +63,7 @@ class BaseEncoder:
             raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {next(iter(unknown))!r}")
         if backend not in ("torch", "onnx", "openvino"):
             raise ValueError(f"Unsupported backend: {backend}. Backend must be one of 'torch', 'onnx', 'openvino'.")
+        check_device(device)
         self.model_name_or_path = os.fspath(model_name_or_path)
         self.backend = backend
         self._path = source(model_name_or_path, revision)
@@ -79,15 +76,22 @@ class BaseEncoder:
         self._settings: dict[str, Any] = read_json(self._path, "config_sentence_transformers.json") or {}
         self._own_prompts: dict[str, str] = dict(self._settings.get("prompts") or {})
         self._own_default: str | None = self._settings.get("default_prompt_name")
-        self.prompts: dict[str, str] = {"query": "", "document": "", **self._own_prompts, **(prompts or {})}
+        self.prompts: dict[str, str] = self._all_prompts(prompts or {})
         self.default_prompt_name = default_prompt_name or self._own_default
         if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
             raise ValueError(f"Default prompt name '{self.default_prompt_name}' not found in the configured prompts dictionary with "
                              f"keys {list(self.prompts)!r}.")
-        self._length: int | None = None
+        self._length: int | None = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}.get("model_max_length")
         self._longest: int = self._info["max_tokens"]
-        self.device = device if device is not None else "cpu"
         self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
+
+    def _all_prompts(self, given: dict[str, str]) -> dict[str, str]:
+        """The usual names, what was given, and of the model's file what neither has."""
+        named: dict[str, str | None] = {**dict.fromkeys(self.usual_prompts), **given}
+        for name, text in self._own_prompts.items():
+            if named.get(name) is None:
+                named[name] = text
+        return {name: text or "" for name, text in named.items()}
 
     # ---- the model ----
 
@@ -132,26 +136,97 @@ class BaseEncoder:
     def dtype(self) -> Any:
         return torch().float32 if self.torch_results and has_torch() else "float32"
 
-    def _kinds(self) -> list[str]:
-        modules = read_json(self._path, "modules.json") or []
-        return [one["type"].rpartition(".")[2] for one in modules] or ["Transformer"]
+    @property
+    def device(self) -> Any:
+        return torch().device("cpu") if self.torch_results and has_torch() else "cpu"
+
+    _target_device = device
+
+    @property
+    def config(self) -> Any:
+        """config.json as attributes; None of a package."""
+        found = read_json(self._path, "config.json")
+        return None if found is None else Config(found)
+
+    # ---- its modules: names and settings ----
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        return iter(modules_of(self, self._path, self.usual_modules).items())
+
+    def children(self) -> Iterator[Module]:
+        return (module for _, module in self.named_children())
+
+    __iter__ = children
 
     def __len__(self) -> int:
-        return len(self._kinds())
+        return len(list(self.children()))
 
     def __getitem__(self, index: int) -> Module:
-        return Module(self._kinds()[index], self)
+        return list(self.children())[index]
 
-    def __iter__(self) -> Iterator[Module]:
-        return iter([Module(kind, self) for kind in self._kinds()])
+    def _first_module(self) -> Module:
+        return self[0]
 
-    def to(self, *_: Any, **__: Any) -> Any:
+    def _last_module(self) -> Module:
+        return self[-1]
+
+    # ---- as of a torch module; nothing here is trained, and all is float32 on the CPU ----
+
+    def to(self, *args: Any, **options: Any) -> Any:
+        for one in (*args, options.get("device")):
+            if isinstance(one, (str, int)) or type(one).__name__ == "device":
+                check_device(one)
         return self
+
+    def cuda(self, device: Any = None) -> Any:
+        return self.to("cuda" if device is None else device)
 
     def eval(self) -> Any:
         return self
 
+    def train(self, mode: bool = True) -> Any:
+        return self._untrained(mode, "train()")
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        return self._untrained(requires_grad, "requires_grad_()")
+
+    def _untrained(self, asked: bool, name: str) -> Any:
+        if asked:
+            raise UnsupportedError(f"{name}: this library runs models and does not train them")
+        return self
+
     cpu = half = float = to
+
+    def evaluate(self, evaluator: Any, output_path: str | None = None) -> Any:
+        """What the evaluator returns, which is called with this model."""
+        if output_path is not None:
+            os.makedirs(output_path, exist_ok=True)
+        return evaluator(self, output_path)
+
+    # ---- saving ----
+
+    def save(self, path: str | os.PathLike[str], model_name: str | None = None, create_model_card: bool = True,
+             train_datasets: list[str] | None = None, safe_serialization: bool = True) -> None:
+        """The model's files, with prompts and the other settings as they are now. A README.md is copied, none is written."""
+        lost = {"pooling", "normalize"} & set(self._options)
+        if lost:
+            raise UnsupportedError(f"model_kwargs: found {sorted(lost)}, which no file of the model says: open it without them to save it")
+        copy_model(self._path, path)
+        write_modules(path, self._saved_modules())
+        change_json(path, "config_sentence_transformers.json", self._saved_settings())
+        if self._length is not None:
+            change_json(path, "tokenizer_config.json", {"model_max_length": self._length})
+            change_json(path, "sentence_bert_config.json", {"max_seq_length": self._length}, only_there=True)
+
+    def save_pretrained(self, path: str | os.PathLike[str], *args: Any, **options: Any) -> None:
+        self.save(path, *args, **options)
+
+    def _saved_settings(self) -> dict[str, Any]:
+        return {"model_type": self.model_type, "prompts": self.prompts, "default_prompt_name": self.default_prompt_name}
+
+    def _saved_modules(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """What modules.json gets, where there is none: a path, a class, settings."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Releases the model's memory."""
@@ -183,6 +258,7 @@ class BaseEncoder:
     # ---- pools of processes: one process uses all cores, so there is nothing to start ----
 
     def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
+        check_device(target_devices)
         return {"input": None, "output": None, "processes": []}
 
     @staticmethod
@@ -218,11 +294,25 @@ class BaseEncoder:
             raise ValueError(f"{type(self).__name__}.{name}() has been called with additional keyword arguments that this model does "
                              f"not use: {list(unused)}. As per {type(self).__name__}.get_model_kwargs(), this model does not accept "
                              "any additional keyword arguments.")
+        return self._asked_length(kwargs)
+
+    @staticmethod
+    def _asked_length(kwargs: dict[str, Any]) -> int | None:
         asked = (kwargs.get("processing_kwargs") or {}).get("text") or {}
         return asked.get("max_length")
 
     def get_model_kwargs(self) -> list[str]:
         return []
+
+    @property
+    def modalities(self) -> list[str]:
+        return ["text"]
+
+    def supports(self, modality: Any) -> bool:
+        return modality in self.modalities
+
+    def get_backend(self) -> str:
+        return self.backend
 
     def _tensor(self, array: Any) -> Any:
         """As sentence-transformers would give it."""
@@ -258,4 +348,4 @@ def gather(blocks: Iterator[Any], count: int) -> Any:
     return out
 
 
-__all__ = ["BaseEncoder", "CHUNK", "gather", "is_texts", "logger"]
+__all__ = ["BaseEncoder", "CHUNK", "check_device", "gather", "is_texts", "logger"]

@@ -38,7 +38,7 @@ def _pool(mode: str, tokens: Any, mask: Any) -> Any:
     if mode == "cls":
         return tokens[np.arange(len(tokens)), mask.argmax(1)]
     if mode == "max":
-        return np.where(wide == 0, np.float32(-1e9), tokens).max(1)
+        return np.where(wide == 0, np.float32("-inf"), tokens).max(1)
     if mode == "mean":
         return (tokens * wide).sum(1) / count
     if mode == "mean_sqrt_len_tokens":
@@ -57,6 +57,26 @@ _KEYS = ("pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_mean
          "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken")
 
 
+def pooling_modes(settings: dict[str, Any]) -> list[str]:
+    """Of a config.json of Pooling: newer files have a word or a list, others a key for each."""
+    found = settings.get("pooling_mode")
+    if found is not None:
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+    return [mode for mode, key in zip(_MODES, _KEYS) if settings.get(key, mode == "mean")]
+
+
+def unusual_pooling(settings: dict[str, Any]) -> bool:
+    """Several ways in an order of their own, or the first token behind the prompt: the library has its one order, and [CLS]."""
+    modes = pooling_modes(settings)
+    return modes != [mode for mode in _MODES if mode in modes] or ("cls" in modes and settings.get("include_prompt") is False)
+
+
+def module_settings(folder: str) -> list[tuple[str, dict[str, Any]]]:
+    """Class and config.json of the modules behind the first."""
+    rows = read_json(folder, "modules.json") or []
+    return [(one["type"].rpartition(".")[2], read_json(folder, one["path"], "config.json") or {}) for one in rows[1:]]
+
+
 def _activation(name: str, x: Any) -> Any:
     np = numpy()
     kind = name.rpartition(".")[2]
@@ -70,6 +90,8 @@ def _activation(name: str, x: Any) -> Any:
         return (x * np.float32(0.5) * (1 + np.vectorize(math.erf, otypes=[np.float32])(x / math.sqrt(2)))).astype(np.float32)
     if kind == "Sigmoid":
         return 1 / (1 + np.exp(-x))
+    if kind == "SiLU":
+        return x / (1 + np.exp(-x))
     raise UnsupportedError(f"activation {name!r}: not known here")
 
 
@@ -99,11 +121,18 @@ class GraphHead:
 
 
 class SparseHead(GraphHead):
-    """SPLADE: of each word the largest log(1 + max(logit, 0)) of all tokens."""
+    """SPLADE: of each word the largest log(1 + max(logit, 0)) of all tokens, or their sum; "log1p_relu" is one logarithm more."""
+
+    def __init__(self, path: str, **options: Any) -> None:
+        super().__init__(path, **options)
+        self.settings = dict(module_settings(path)).get("SpladePooling", {})
 
     def finish(self, tokens: Any, mask: Any, prompt: int) -> Any:
         np = numpy()
-        return np.log1p(np.where(mask[..., None] == 0, np.float32(0), np.maximum(tokens, 0)).max(1))
+        weights = np.log1p(np.where(mask[..., None] == 0, np.float32(0), np.maximum(tokens, 0)))
+        if self.settings.get("activation_function") == "log1p_relu":
+            weights = np.log1p(weights)
+        return weights.sum(1) if self.settings.get("pooling_strategy") == "sum" else weights.max(1)
 
 
 class SentenceHead(GraphHead):
@@ -122,13 +151,6 @@ class SentenceHead(GraphHead):
                 self.weights[path] = read_safetensors(os.path.join(folder, path, "model.safetensors"))
         if not self.modules:
             self.modules, self.settings = [("Transformer", ""), ("Pooling", "own")], {"own": {"pooling_mode": "mean"}}
-
-    def modes(self, path: str) -> list[str]:
-        settings = self.settings[path]
-        if "pooling_mode" in settings:
-            found = settings["pooling_mode"]
-            return list(found) if isinstance(found, (list, tuple)) else [found]
-        return [mode for mode, key in zip(_MODES, _KEYS) if settings.get(key)]
 
     @property
     def skips_prompt(self) -> bool:  # type: ignore[override]
@@ -149,11 +171,13 @@ class SentenceHead(GraphHead):
         x: Any = None
         for kind, path in self.modules:
             if kind == "Pooling":
-                x = np.concatenate([_pool(mode, tokens, mask) for mode in self.modes(path)], axis=1)
+                x = np.concatenate([_pool(mode, tokens, mask) for mode in pooling_modes(self.settings[path])], axis=1)
             elif kind == "Dense":
-                weights, settings = self.weights[path], self.settings[path]
+                weights, settings, before = self.weights[path], self.settings[path], x
                 x = x @ weights["linear.weight"].T + weights.get("linear.bias", np.float32(0))
                 x = _activation(settings.get("activation_function", "Tanh"), x)
+                if settings.get("use_residual"):
+                    x = x + (before @ weights["residual.weight"].T if "residual.weight" in weights else before)
             elif kind == "LayerNorm":
                 weights = self.weights[path]
                 x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)

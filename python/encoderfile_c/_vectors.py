@@ -9,7 +9,7 @@ from typing import Any
 
 from ._arrays import numpy
 from ._encoder import BaseEncoder, gather
-from ._head import GraphHead
+from ._head import GraphHead, module_settings
 from .similarity import SimilarityFunction
 
 
@@ -18,13 +18,19 @@ class VectorEncoder(BaseEncoder):
 
     chunk = 1024            # texts of one call of the library, which batches them itself
     usual = "cosine"        # the similarity of models that name none
+    usual_prompts = ("query", "document")
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, similarity_fn_name: str | SimilarityFunction | None = None,
                  **options: Any) -> None:
         super().__init__(model_name_or_path, **options)
-        self._similarity = SimilarityFunction(similarity_fn_name or self._settings.get("similarity_fn_name") or self.usual)
+        own = self._settings.get("similarity_fn_name")
+        own = own if own in SimilarityFunction.possible_values() else None  # "maxsim" is one of vectors of tokens
+        self._similarity = SimilarityFunction(similarity_fn_name or own or self.usual)
         self._reference: GraphHead | None = None
         self._include_set = False
+        modules = module_settings(self._path)
+        self._unusual = any(self._is_unusual(kind, settings) for kind, settings in modules)
+        self._skips_prompt = any(settings.get("include_prompt") is False for _, settings in modules)
 
     # ---- queries and documents ----
 
@@ -71,8 +77,10 @@ class VectorEncoder(BaseEncoder):
     def _slow(self, texts: list[Any], prompt: str, known: bool, limit: int | None) -> list[int]:
         """Rows that the library has no option for."""
         own = self._own_prompts.get(self._own_default or "", "")
-        if (prompt and self._include_set) or (not known and (own or (prompt and self._head().skips_prompt))):
+        if self._unusual or (prompt and self._include_set) or (not known and (own or (prompt and self._head().skips_prompt))):
             return list(range(len(texts)))
+        if prompt and self._skips_prompt and self._prompt_tokens(prompt) != self._prompt_tokens(prompt.strip()):
+            return list(range(len(texts)))  # a space at its end is a token, which the library does not count
         limit = limit or self._length
         slow = {i for i, text in enumerate(texts) if (known or not prompt) and text in ("", ("", ""))}
         if limit is not None and limit != self._longest:
@@ -80,6 +88,11 @@ class VectorEncoder(BaseEncoder):
             lengths = self._lengths([self._with(prompt, one) for one in texts])
             slow |= {i for i, n in enumerate(lengths) if n > bound}
         return sorted(slow)
+
+    @staticmethod
+    def _is_unusual(kind: str, settings: dict[str, Any]) -> bool:
+        """Whether a module has a setting that the library does not know, and the head does."""
+        return False
 
     def _make_head(self, **options: Any) -> GraphHead:
         raise NotImplementedError
@@ -121,6 +134,11 @@ class VectorEncoder(BaseEncoder):
             out = np.empty((len(texts), vectors.shape[1]), dtype=np.float32) if out is None else out
             out[rows] = vectors
         return out
+
+    # ---- saving ----
+
+    def _saved_settings(self) -> dict[str, Any]:
+        return {**super()._saved_settings(), "similarity_fn_name": self.similarity_fn_name}
 
     # ---- similarity ----
 

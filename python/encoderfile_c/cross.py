@@ -2,55 +2,119 @@
 """CrossEncoder, with the calls and results of sentence-transformers, on numpy."""
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any, Callable
 
 from . import _core
 from ._arrays import is_torch, numpy, to_numpy, torch
-from ._encoder import CHUNK, BaseEncoder, gather
+from ._encoder import CHUNK, BaseEncoder, check_device, gather, logger
 from ._folder import read_json
+from .errors import UnsupportedError
 
 
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + numpy().exp(-x))
+class Activation:
+    """Stands for the torch module of the same name, without torch."""
+
+    torch_name = ""
+
+    def __call__(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
-def identity(x: Any) -> Any:
-    return x
+class Sigmoid(Activation):
+    torch_name = "torch.nn.modules.activation.Sigmoid"
+
+    def __call__(self, x: Any) -> Any:
+        return 1 / (1 + numpy().exp(-x))
+
+
+class Identity(Activation):
+    torch_name = "torch.nn.modules.linear.Identity"
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+_ACTIVATIONS: dict[str, type[Activation]] = {"Sigmoid": Sigmoid, "Identity": Identity}
 
 
 def _activation(function: Callable[[Any], Any], scores: Any) -> Any:
     """One of ours, a torch module, or anything that takes an array."""
     if type(function).__module__.startswith("torch."):
-        named = {"Sigmoid": sigmoid, "Identity": identity}.get(type(function).__name__)
-        return named(scores) if named else to_numpy(function(torch().from_numpy(scores)))
+        named = _ACTIVATIONS.get(type(function).__name__)
+        return named()(scores) if named else to_numpy(function(torch().from_numpy(scores)))
     out = function(scores)
     return to_numpy(out) if is_torch(out) else out
+
+
+def _named_activation(path: str) -> Callable[[Any], Any] | None:
+    """What a model's file names: ours, or torch's own; None: code of others, which is not run."""
+    module, _, name = path.rpartition(".")
+    if not path.startswith("torch."):
+        logger.warning("activation_fn: found %s, wanted a class of torch: the default is used", path)
+        return None
+    if name in _ACTIVATIONS:
+        return _ACTIVATIONS[name]()
+    try:
+        function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)()
+    except ImportError:
+        raise UnsupportedError(f"activation_fn: found {path}, which needs torch, and torch is not installed") from None
+    return function
 
 
 class CrossEncoder(BaseEncoder):
     """Scores of pairs of texts. Options of Model (threads, precision, ...) go into model_kwargs."""
 
+    model_type = "CrossEncoder"
     task = "text-classification"
 
     def __init__(self, model_name_or_path: str | os.PathLike[str] | None = None, *, num_labels: int | None = None,
                  max_length: int | None = None, activation_fn: Callable[[Any], Any] | None = None,
-                 default_activation_function: Callable[[Any], Any] | None = None, model_name: str | None = None, **options: Any) -> None:
+                 default_activation_function: Callable[[Any], Any] | None = None, model_name: str | None = None,
+                 automodel_args: dict[str, Any] | None = None, tokenizer_args: dict[str, Any] | None = None,
+                 config_args: dict[str, Any] | None = None, cache_dir: str | None = None, classifier_dropout: float | None = None,
+                 **options: Any) -> None:
         path = model_name_or_path if model_name_or_path is not None else model_name
         if path is None:
             raise TypeError("CrossEncoder.__init__() missing 1 required argument: 'model_name_or_path'")
-        super().__init__(path, **options)
+        super().__init__(path, **{"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, **options})
         self._graph: _core.Graph | None = None
         self.num_labels: int = len(self._info["labels"])
         if num_labels not in (None, self.num_labels):
             raise ValueError(f"num_labels: found {num_labels}, wanted {self.num_labels}, which this model has")
         if max_length is not None:
             self.max_seq_length = max_length
-        own = (read_json(self._path, "config.json") or {}).get("sentence_transformers") or {}
-        named = str(own.get("activation_fn", "")).rpartition(".")[2]
-        own_function = {"Identity": identity, "Sigmoid": sigmoid}.get(named)
-        self.activation_fn: Callable[[Any], Any] = (activation_fn or default_activation_function or own_function
-                                                    or (sigmoid if self.num_labels == 1 else identity))
+        self.activation_fn: Callable[[Any], Any] = (activation_fn or default_activation_function or self._own_activation()
+                                                    or (Sigmoid() if self.num_labels == 1 else Identity()))
+
+    def _own_activation(self) -> Callable[[Any], Any] | None:
+        """Newer models name it beside their prompts, older ones in config.json."""
+        config = read_json(self._path, "config.json") or {}
+        older = config.get("sentence_transformers") or {"activation_fn": config.get("sbert_ce_default_activation_function")}
+        for path in (self._settings.get("activation_fn"), older.get("activation_fn")):
+            found = _named_activation(path) if path else None
+            if found is not None:
+                return found
+        return None
+
+    @property
+    def default_activation_function(self) -> Callable[[Any], Any]:
+        return self.activation_fn
+
+    def _saved_settings(self) -> dict[str, Any]:
+        function = self.activation_fn
+        kind = type(function)
+        name = function.torch_name if isinstance(function, Activation) else f"{kind.__module__}.{kind.__qualname__}"
+        return {**super()._saved_settings(), "activation_fn": name}
+
+    def _saved_modules(self) -> list[tuple[str, str, dict[str, Any]]]:
+        settings = {"transformer_task": "sequence-classification", "module_output_name": "scores",
+                    "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}}}
+        return [("", "sentence_transformers.base.modules.transformer.Transformer", settings)]
 
     @property
     def max_length(self) -> int | None:
@@ -80,8 +144,9 @@ class CrossEncoder(BaseEncoder):
         np = numpy()
         if sentences is not None:
             inputs = sentences
+        check_device(device)
         self._check_batch(batch_size)
-        limit = self._check_kwargs("predict", kwargs)
+        limit = self._asked_length(kwargs)  # other keywords have no effect, as there
         single = self._is_pair(inputs)
         pairs = self._texts([inputs] if single else inputs)
         words = self._resolve_prompt(prompt, prompt_name) or ""
@@ -139,12 +204,13 @@ class CrossEncoder(BaseEncoder):
     def rank(self, query: str, documents: list[str], top_k: int | None = None, return_documents: bool = False,
              prompt_name: str | None = None, prompt: str | None = None, batch_size: int = 32, show_progress_bar: bool | None = None,
              activation_fn: Callable[[Any], Any] | None = None, device: Any = None, pool: Any = None, chunk_size: int | None = None,
-             **_: Any) -> list[dict[str, Any]]:
+             activation_fct: Callable[[Any], Any] | None = None, **_: Any) -> list[dict[str, Any]]:
         """[{corpus_id, score}], the best first; with return_documents text too."""
         if self.num_labels != 1:
             raise ValueError("CrossEncoder.rank() only works for models with num_labels=1. "
                              "Consider using CrossEncoder.predict() with input pairs instead.")
-        scores = self.predict([[query, one] for one in documents], prompt_name, prompt, batch_size, show_progress_bar, activation_fn)
+        scores = self.predict([[query, one] for one in documents], prompt_name, prompt, batch_size, show_progress_bar,
+                              activation_fn or activation_fct, device=device)
         found = [{"corpus_id": i, "score": score, **({"text": documents[i]} if return_documents else {})}
                  for i, score in enumerate(scores.tolist())]
         return sorted(found, key=lambda one: one["score"], reverse=True)[:top_k]

@@ -17,12 +17,16 @@ import pyarrow as pa
 from . import stream as _stream
 
 
-def table(con: Any, query: str, package: str, column: str = "text", keep: Sequence[str] | None = None, threads: int = 1,
+def table(con: Any, query: str, package: str, column: _stream.Columns = "text", keep: Sequence[str] = "all", threads: int | None = None,
           rows: int = 8192, **options: Any) -> pa.RecordBatchReader:
-    """keep: default: every column of the query but the text's."""
+    """keep: default: every column of the query but those that are sent. threads: default: those of the connection."""
+    if threads is None:
+        threads = int(con.execute("select current_setting('threads')").fetchall()[0][0])
     relation = con.sql(query)
     reader = relation.to_arrow_reader(rows) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(rows)
-    names = [n for n in reader.schema.names if n != column] if keep is None else list(keep)
+    gone = _stream.sent(column, options)
+    names = _stream.kept(reader.schema.names, keep, gone)
+    _stream.there(reader.schema.names, [*gone.values(), *names])
     kept = pa.schema([reader.schema.field(n) for n in names])
     found = _stream.schema(package, column=column, keep=kept, **options)
     answers = _stream.stream(package, reader, column=column, keep=names, threads=threads, **options)

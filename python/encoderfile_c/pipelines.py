@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from . import _core
 from ._arrays import has_torch, torch
+from ._folder import read_json
 from ._head import GraphHead
 from ._source import source
 from .errors import EncoderfileError
@@ -75,6 +76,73 @@ class PipelineIterator:
         return len(self._length)  # type: ignore[arg-type]
 
 
+class PipelineModel:
+    """What `pipe.model` is: the Model, with what code that was written for transformers looks for beside it."""
+
+    def __init__(self, core: _core.Model, name: str) -> None:
+        self.core, self.name_or_path, self.device, self.training = core, name, "cpu", False
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "config":
+            self.config = _config(self.core, self.name_or_path)
+            return self.config
+        return getattr(self.__dict__["core"], name)
+
+    def eval(self) -> PipelineModel:
+        return self
+
+    def to(self, device: Any = None, *_: Any, **__: Any) -> PipelineModel:
+        _check_device(device)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<PipelineModel of {self.name_or_path or self.core!r}>"
+
+
+def _config(model: _core.Model, name: str) -> Any:
+    """config.json as attributes; of a package or a Model that is open already what these tell of it."""
+    from .ort import Config
+
+    folder = name if os.path.isdir(name) else os.path.dirname(name)
+    data = read_json(folder, "config.json") if os.path.isdir(name) or name.endswith(".onnx") else None
+    if data is None and name:
+        data = {key: value for key, value in (_core.inspect(name).get("model_config") or {}).items() if value is not None}
+    data = data or {}
+    labels = model.info()["labels"]
+    if labels:
+        data.setdefault("id2label", dict(enumerate(labels)))
+        data.setdefault("label2id", {label: i for i, label in enumerate(labels)})
+    return Config({"_name_or_path": name, "name_or_path": name, "problem_type": None, **data})
+
+
+class Processor:
+    """What prepares pictures or sounds, inside the library: its settings as attributes, and the arrays that the model is given."""
+
+    def __init__(self, pipe: Pipeline) -> None:
+        self._pipe = pipe
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_settings":
+            path = self.__dict__["_pipe"].name
+            self._settings = {"sampling_rate": self._pipe._rate()} if isinstance(self._pipe, _SoundPipeline) else {}
+            self._settings |= (read_json(path, "preprocessor_config.json") if os.path.isdir(path) else None) or {}
+            return self._settings
+        if name in self._settings:
+            return self._settings[name]
+        raise AttributeError(f"preprocessor_config.json has no {name!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._settings)
+
+    def __call__(self, inputs: Any, **_: Any) -> dict[str, Any]:
+        """The graph's inputs for one or several pictures or sounds, as arrays."""
+        import numpy
+
+        many = inputs if isinstance(inputs, list) else [inputs]
+        made = self._pipe.model.prepare([self._pipe._read(one, {}) for one in many])
+        return {name: numpy.asarray(tensor) for name, tensor in made.items()}
+
+
 def _is_dataset(inputs: Any) -> bool:
     """datasets.Dataset, torch's Dataset and what wraps them."""
     return any(kind.__name__ in ("Dataset", "IterableDataset", "KeyDataset", "IterableDatasetDict") for kind in type(inputs).__mro__)
@@ -91,14 +159,44 @@ class Pipeline:
 
     def __init__(self, model: _core.Model, *, name: str = "", tokenizer: Any = None, batch_size: int | None = None,
                  num_workers: int | None = None, options: Mapping[str, Any] | None = None, **params: Any) -> None:
-        self.model = model
+        self.model: Any = PipelineModel(model, name)
+        self._ask = model.run
         self.name = name
         self._options = options or {}  # that the model was opened with
-        self.tokenizer = tokenizer if tokenizer is not None else model.tokenizer
+        self._tokenizer = tokenizer
         self.device = "cpu"
         self.framework = "encoderfile"
         self._batch_size = batch_size
         self._params = self._sanitize(params)
+
+    # ---- what it has ----
+
+    @property
+    def tokenizer(self) -> Any:
+        """As transformers' tokenizers are called; None: the model reads no texts."""
+        if self._tokenizer is None and self.model.tokenizer is not None:
+            self._tokenizer = PreTrainedTokenizer(self.model.tokenizer)
+            self._tokenizer.name_or_path = self.name
+        return self._tokenizer
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    image_processor: Any = None
+    feature_extractor: Any = None
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **_: Any) -> None:
+        """Copies the model with what belongs to it: a folder whole, a file as it is."""
+        import shutil
+
+        if not self.name:
+            raise ValueError("save_pretrained: found a Model that was open already, wanted a pipeline of a path")
+        if os.path.isdir(self.name):
+            shutil.copytree(self.name, save_directory, dirs_exist_ok=True)
+        else:
+            os.makedirs(save_directory, exist_ok=True)
+            shutil.copy(self.name, save_directory)
 
     # ---- parameters ----
 
@@ -125,6 +223,12 @@ class Pipeline:
             return PipelineIterator(self, inputs, params, at_once)
         return self._batched([inputs], params, 1)[0]
 
+    def predict(self, X: Any) -> Any:
+        """As scikit-learn calls it."""
+        return self(X)
+
+    transform = predict
+
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Results of a list, which the caller wants in batches of this size: of no task but one does it show in them."""
         return self._many(inputs, params)
@@ -140,7 +244,7 @@ class Pipeline:
         return out
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
-        found = self.model.run(self.task, inputs, sent)
+        found = self._ask(self.task, inputs, sent)
         return [found] if len(inputs) == 1 else found
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
@@ -150,7 +254,7 @@ class Pipeline:
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         """What the library answered, as transformers types it."""
         if self.keys and isinstance(found, list):
-            return [_ordered(row, self.keys) for row in found]
+            return [] if params.get("top_k") == 0 else [_ordered(row, self.keys) for row in found]
         return found
 
     def close(self) -> None:
@@ -172,43 +276,47 @@ class Pipeline:
 class _TextPipeline(Pipeline):
     """Inputs are texts. An empty one is what its special tokens say."""
 
-    empty: ClassVar[bool] = True  # an empty text is an input
+    _most: int | None = None  # tokens that the model takes; 0: any number
 
     def _text(self, one: Any) -> str:
         if one is None:
             raise ValueError("You need to specify either `text` or `text_target`.")
         if not isinstance(one, str):
             raise ValueError(f"text input must be of type `str` (single example) or a list of them: found {type(one).__name__}")
-        return one if one or not self.empty else self._blank()
+        return one
 
-    def _blank(self) -> str:
-        """A text that is not empty but has the tokens of one."""
-        encode = self.model.tokenizer.encode
-        for text in (" ", "\n", "\u200b", "\ufeff"):
-            try:
-                if list(encode(text).ids) == list(encode("").ids):
-                    return text
-            except EncoderfileError:
-                continue
-        raise ValueError("found an empty text, which this tokenizer makes no tokens of")
-
-    def _cut(self, text: str, params: dict[str, Any]) -> str:
-        """A text that is too long: an error, or cut by truncation=True (and max_length) as the tokenizer cuts it."""
-        most = self.model.info()["max_tokens"]
-        wanted = params.get("max_length") if params.get("truncation") else None
-        if len(text.encode("utf-8", "surrogatepass")) + 2 <= min(most or 1 << 30, wanted or most or 1 << 30):
-            return text
-        encoding = self.model.tokenizer.encode(text)
-        count = len(encoding.ids)
-        if wanted and wanted < count:
-            kept = [end for _, end in list(encoding.offsets)[:max(wanted - 1, 1)]]
-            return text[:max(kept)] or text
-        if most and count > most and not params.get("truncation"):
+    def _check_fits(self, cut: Mapping[str, Any], text: str, second: str | None = None) -> None:
+        """An error where the text has more tokens than the model takes and `cut` (of _cutting) does not shorten it."""
+        if self._most is None:
+            self._most = int(self.model.info()["max_tokens"])
+        most = self._most
+        left = most if cut and (cut.get("max_length") or most) <= most else 0  # that a cut text has at most
+        if not most or left or len((text + (second or "")).encode("utf-8", "surrogatepass")) + 4 <= most:
+            return
+        count = min(len(self.model.tokenizer.encode((text, second) if second else text).ids), cut.get("max_length", 1 << 30))
+        if count > most:
             raise RuntimeError(f"found a text of {count} tokens, wanted at most {most}: truncation=True cuts it")
-        return text
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         return self._text(one)
+
+
+TRUNCATIONS = ("only_first", "only_second", "longest_first", "do_not_truncate")
+
+
+def _cutting(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What the library is told of a tokenizer's truncation and max_length; nothing: texts are not cut."""
+    how, length = asked.get("truncation"), asked.get("max_length")
+    if how is None and length is not None and not asked.get("padding"):
+        how = True
+    if not how:
+        return {}
+    how = "longest_first" if how is True else getattr(how, "value", how)
+    if how not in TRUNCATIONS:
+        raise ValueError(f"{how!r} is not a valid TruncationStrategy, please select one of {list(TRUNCATIONS)}")
+    if how == "do_not_truncate":
+        return {}
+    return {"truncation": how} if length is None else {"truncation": how, "max_length": length}
 
 
 class TextClassificationPipeline(_TextPipeline):
@@ -233,7 +341,7 @@ class TextClassificationPipeline(_TextPipeline):
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         function = params.get("function_to_apply")
-        return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {})}
+        return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **_cutting(params)}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, tuple) and one:
@@ -247,8 +355,9 @@ class TextClassificationPipeline(_TextPipeline):
             first, second = one[0]
         else:
             first, second = one, params.get("text_pair")
-        text = self._text(first)
-        return self._cut(text, params) if second is None else (text, self._text(second))
+        text, pair = self._text(first), None if second is None else self._text(second)
+        self._check_fits(_cutting(params), text, pair)
+        return (text, pair) if pair else text
 
     def _first_of_batch(self, texts: tuple[Any, ...]) -> Any:
         """A tuple is one input. transformers makes a batch of it, which works if all are of one length, and answers for its first row."""
@@ -281,6 +390,9 @@ class TokenClassificationPipeline(_TextPipeline):
             if strategy.upper() not in self.strategies:
                 raise KeyError(strategy.upper())
             params["aggregation_strategy"] = strategy.lower()
+        if params.get("stride") is not None and params.get("aggregation_strategy") == "none":
+            raise ValueError("`stride` was provided to process all the text but `aggregation_strategy=\"none\"`, "
+                             "please select another one instead.")
         return params
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -295,31 +407,46 @@ class TokenClassificationPipeline(_TextPipeline):
         return super().__call__(inputs, *args, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        return {key: params[key] for key in ("aggregation_strategy", "ignore_labels", "stride") if params.get(key) is not None}
+        names = ("aggregation_strategy", "ignore_labels", "stride", "delimiter")
+        return {key: params[key] for key in names if params.get(key) is not None}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
-        if params.get("is_split_into_words") and isinstance(one, list):
-            one = (params.get("delimiter") or " ").join(one)
-        return self._text(one)
+        if not params.get("is_split_into_words"):
+            return self._text(one)
+        if not isinstance(one, list):
+            raise ValueError("When `is_split_into_words=True`, `sentence` must be a list of tokens.")
+        for word in one:
+            if not isinstance(word, str):
+                raise TypeError(f"words: found {type(word).__name__}, wanted a str")
+        return {"words": one or [""]}  # no words are as an empty one
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         import numpy
 
-        if given == "":
-            return []
         for row in found:
             row["score"] = numpy.float32(row["score"])
         return found
+
+
+def _some(sent: dict[str, Any]) -> dict[str, Any]:
+    """The library gives one answer at least: of none it is asked for one, which is left out afterwards."""
+    return {**sent, "top_k": 1} if sent.get("top_k") == 0 else sent
 
 
 class FillMaskPipeline(_TextPipeline):
     task = "fill-mask"
     accepted = ("top_k", "targets", "tokenizer_kwargs")
     keys = ("score", "token", "token_str", "sequence")
-    empty = False
+
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        mask = model.tokenizer.describe().get("mask_token")
+        self._mask = str(mask["content"] if isinstance(mask, Mapping) else mask or "")
+        super().__init__(model, **options)
 
     def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
         params = super()._sanitize(params)
+        if not self._mask:
+            raise PipelineException(self.task, self.name, "The tokenizer does not define a `mask_token`.")
         targets = params.get("targets")
         if targets is not None and len(targets) == 0:
             raise ValueError("At least one target must be provided when passed.")
@@ -336,21 +463,25 @@ class FillMaskPipeline(_TextPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         sent = {key: params[key] for key in ("top_k", "targets") if params.get(key) is not None}
         most = len(self.model.tokenizer)
-        if sent.get("top_k", 1) > most and "targets" not in sent:
-            raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted at most {most}")
-        return sent
+        if sent.get("top_k", 1) < 0 or sent.get("top_k", 1) > most and "targets" not in sent:
+            raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted 0 to {most}")
+        return {**_some(sent), **_cutting(params.get("tokenizer_kwargs") or {})}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         text = self._text(one)
-        mask = self.model.tokenizer.describe().get("mask_token")
-        mask = mask.get("content") if isinstance(mask, Mapping) else mask
-        if mask and mask not in text:
-            raise PipelineException(self.task, self.name, f"No mask_token ({mask}) found on the input")
+        if self._mask not in text:
+            raise self._maskless()
+        self._check_fits(_cutting(params.get("tokenizer_kwargs") or {}), text)
         return text
 
+    def _maskless(self) -> PipelineException:
+        return PipelineException(self.task, self.name, f"No mask_token ({self._mask}) found on the input")
+
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
-        if found and isinstance(found[0], list):
-            return [super(FillMaskPipeline, self)._finish(one, given, params) for one in found]
+        if not found:
+            raise self._maskless()  # it stood in what was cut
+        if isinstance(found[0], list):
+            return [self._finish(one, given, params) for one in found]
         return super()._finish(found, given, params)
 
 
@@ -379,7 +510,9 @@ class FeatureExtractionPipeline(_TextPipeline):
         return {} if truncation is None else {"truncation": bool(truncation)}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
-        return self._cut(self._text(one), {"truncation": self._asked(params).get("truncation")})
+        text, truncation = self._text(one), self._asked(params).get("truncation")
+        self._check_fits(_cutting({"truncation": truncation}), text)
+        return text
 
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
@@ -388,7 +521,7 @@ class FeatureExtractionPipeline(_TextPipeline):
             return self._many(inputs, params)
         out: list[Any] = []
         for at in range(0, len(inputs), at_once):
-            texts = ["" if one == "" else self._text(one) for one in inputs[at:at + at_once]]
+            texts = [self._text(one) for one in inputs[at:at + at_once]]
             features = self._features(texts, params, at_once > 1)
             alike = not special and features["attention_mask"].all()
             out += self._many(texts, params) if alike else self._of_graph(features, params)
@@ -430,7 +563,11 @@ class ZeroShotClassificationPipeline(_TextPipeline):
     task = "zero-shot-classification"
     accepted = ("candidate_labels", "hypothesis_template", "multi_label", "multi_class")
     strict = False
-    empty = False
+
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        if not any(label.lower().startswith("entail") for label in model.info()["labels"]):
+            warnings.warn("no label of the model begins with \"entail\": the last one is taken for it", stacklevel=3)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and "candidate_labels" not in kwargs:
@@ -440,18 +577,25 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         return super().__call__(inputs, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        sent = {key: params[key] for key in ("hypothesis_template", "multi_label") if params.get(key) is not None}
         if "candidate_labels" not in params:
             raise TypeError("ZeroShotClassificationPipeline.__call__() missing 1 required argument: 'candidate_labels'")
-        labels = params["candidate_labels"]
-        labels = [part.strip() for part in labels.split(",") if part.strip()] if isinstance(labels, str) else list(labels)
-        template = sent.get("hypothesis_template", "This example is {}.")
+        labels, template = self._labels(params), self._template(params)
         if not labels:
             raise ValueError("You must include at least one label and at least one sequence.")
         if template.format(labels[0]) == template:
             raise ValueError(f'The provided hypothesis_template "{template}" was not able to be formatted with the target labels. '
                              "Make sure the passed template includes formatting syntax such as {} where the label should go.")
-        return {**sent, "candidate_labels": labels}
+        return {"candidate_labels": [template.format(label) for label in labels], "hypothesis_template": "{}",
+                "multi_label": bool(params.get("multi_label"))}
+
+    @staticmethod
+    def _template(params: dict[str, Any]) -> str:
+        return str(params.get("hypothesis_template", "This example is {}."))
+
+    @staticmethod
+    def _labels(params: dict[str, Any]) -> list[Any]:
+        labels = params["candidate_labels"]
+        return [part.strip() for part in labels.split(",") if part.strip()] if isinstance(labels, str) else list(labels)
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if one == "":
@@ -459,7 +603,9 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         return self._text(one)
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
-        return {"sequence": found["sequence"], "labels": found["labels"], "scores": [_single(x) for x in found["scores"]]}
+        of = {self._template(params).format(label): label for label in self._labels(params)}  # hypotheses are what the library was given
+        return {"sequence": found["sequence"], "labels": [of[hypothesis] for hypothesis in found["labels"]],
+                "scores": [_single(x) for x in found["scores"]]}
 
 
 class QuestionAnsweringPipeline(Pipeline):
@@ -480,6 +626,9 @@ class QuestionAnsweringPipeline(Pipeline):
 
     def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
         question, context = kwargs.pop("question", None), kwargs.pop("context", None)
+        if args:
+            two = isinstance(inputs, str) and len(args) == 1 and isinstance(args[0], str)
+            inputs = [{"question": inputs, "context": args[0]}] if two else [inputs, *args]
         for other in ("data", "X"):
             inputs = kwargs.pop(other, inputs)
         if question is not None or context is not None:
@@ -487,7 +636,7 @@ class QuestionAnsweringPipeline(Pipeline):
         if inputs is None:
             raise ValueError("Unknown arguments: wanted question= and context=, or a dict with both")
         one = isinstance(inputs, list) and len(inputs) == 1
-        found = super().__call__(inputs, *args, **kwargs)
+        found = super().__call__(inputs, **kwargs)
         return found[0] if one else found
 
     @staticmethod
@@ -570,6 +719,10 @@ def read_picture(one: Any, timeout: float | None = None) -> Any:
 class _PicturePipeline(Pipeline):
     accepted: ClassVar[tuple[str, ...]] = ("timeout",)
 
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self.image_processor = Processor(self)
+
     def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
         inputs = kwargs.pop("images", inputs)
         if inputs is None:
@@ -604,6 +757,9 @@ class ImageClassificationPipeline(_PicturePipeline):
                 raise ValueError(f"{function.lower()} is not a valid ClassificationFunction, please select one of ['sigmoid', 'softmax', 'none']")
             params["function_to_apply"] = function.lower()
         return params
+
+    def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
+        return _some(super()._sent(params))
 
 
 class ObjectDetectionPipeline(_PicturePipeline):
@@ -677,10 +833,14 @@ class ZeroShotImageClassificationPipeline(_PicturePipeline):
 class _SoundPipeline(Pipeline):
     stereo: ClassVar[bool] = False
 
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self.feature_extractor = Processor(self)
+
     def _rate(self) -> int:
         """The rate of samples that come without one: the model's."""
         if not hasattr(self, "_own_rate"):
-            self._own_rate = _core_rate(self.name)
+            self._own_rate = _rate_of(self.name) if self.name else _rate_by_trying(self.model)
         return self._own_rate
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
@@ -716,11 +876,19 @@ class _SoundPipeline(Pipeline):
         return numpy.ascontiguousarray(one, dtype=numpy.float32)
 
 
-def _core_rate(name: str) -> int:
-    if not name:
-        return 16000
-    processor = _core.inspect(name).get("processor") or {}
-    return int(processor.get("sampling_rate") or 16000)
+USUAL_RATE = 16000
+
+
+def _rate_of(name: str) -> int:
+    return int((_core.inspect(name).get("audio") or {}).get("sampling_rate") or USUAL_RATE)
+
+
+def _rate_by_trying(model: _core.Model) -> int:
+    """Of a model that is open already: how many samples a second of sound becomes; of spectrograms it cannot be seen."""
+    import numpy
+
+    found = model.prepare({"audio": numpy.zeros(USUAL_RATE, numpy.float32), "sampling_rate": USUAL_RATE}).get("input_values")
+    return USUAL_RATE if found is None or len(found.shape) != 2 else int(found.shape[1])
 
 
 class AudioClassificationPipeline(_SoundPipeline):
@@ -738,7 +906,8 @@ class AudioClassificationPipeline(_SoundPipeline):
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         count = len(self.model.info()["labels"])
-        return {**super()._sent(params), "top_k": min(params.get("top_k") or count, count)}
+        wanted = params.get("top_k")
+        return _some({**super()._sent(params), "top_k": count if wanted is None else min(wanted, count)})
 
 
 class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
@@ -840,13 +1009,11 @@ class TextRankingPipeline(_ListPipeline):
 class SentenceEmbeddingPipeline(_TextPipeline):
     task = "sentence-embedding"
     accepted = ("normalize", "dimensions", "truncate", "pooling")
-    empty = False
 
 
 class SparseEmbeddingPipeline(_TextPipeline):
     task = "sparse-embedding"
     accepted = ("top_k", "truncate")
-    empty = False
 
 
 class MultipleChoicePipeline(Pipeline):
@@ -904,6 +1071,8 @@ def _check_device(device: Any) -> None:
 
 def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.Model, str]:
     """A path, a name on the Hub, an opened model, or an object that was made from a folder."""
+    if isinstance(model, PipelineModel):
+        return model.core, model.name_or_path
     if isinstance(model, _core.Model):
         return model, ""
     for attribute in ("path", "model_path", "model_save_dir", "name_or_path"):

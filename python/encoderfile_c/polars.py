@@ -14,18 +14,22 @@ import pyarrow as pa
 from . import stream as _stream
 
 
-def scan(frame: Any, package: str, column: str = "text", keep: Sequence[str] | None = None, threads: int = 1, **options: Any) -> Any:
-    """The frame with its answers. keep: default: every column but the text's."""
+def scan(frame: Any, package: str, column: _stream.Columns = "text", keep: Sequence[str] = "all", threads: int | None = None,
+         **options: Any) -> Any:
+    """The frame with its answers. keep: default: every column but those that are sent. threads: default: those of Polars."""
     import polars as pl
 
     given = frame.collect_schema()
-    names = [n for n in given.names() if n != column] if keep is None else list(keep)
-    found = pl.DataFrame(_stream.schema(package, column=column, **options).empty_table()).schema
-    encode = _stream.Encoder(package, column=column, threads=threads, **options)
-    columns = [column, *([options["column2"]] if options.get("column2") else [])]
+    gone = _stream.sent(column, options)
+    names = _stream.kept(given.names(), keep, gone)
+    _stream.there(given.names(), [*gone.values(), *names])
+    results = _stream.schema(package, column=column, **options)
+    _stream.apart(names, results)
+    found = pl.DataFrame(results.empty_table()).schema
+    encode = _stream.Encoder(package, column=column, threads=threads or pl.thread_pool_size(), **options)
 
     def answer(rows: pl.DataFrame) -> pl.DataFrame:
-        texts = rows.select(columns).to_arrow().combine_chunks()
+        texts = rows.select(list(gone.values())).to_arrow().combine_chunks()
         return pl.concat([rows.select(names), pl.DataFrame(pa.Table.from_batches(encode(texts).to_batches()))], how="horizontal")
 
     schema = {**{n: given[n] for n in names}, **found}

@@ -8,20 +8,27 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._arrays import numpy, torch
-from ._encoder import is_texts
-from ._head import GraphHead, SentenceHead
+from ._encoder import check_device, is_texts
+from ._head import GraphHead, SentenceHead, unusual_pooling
 from ._vectors import VectorEncoder
 from .quantization import PRECISIONS, quantize_embeddings
+from .tokenization import BatchEncoding
 
 
 class SentenceTransformer(VectorEncoder):
     """A vector for each text. Options of Model (threads, precision, ...) go into model_kwargs."""
 
+    model_type = "SentenceTransformer"
     task = "sentence-embedding"
+    usual_modules = {"Transformer": {}, "Pooling": {"pooling_mode": "mean", "include_prompt": True}}
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, truncate_dim: int | None = None, **options: Any) -> None:
         super().__init__(model_name_or_path, **options)
-        self.truncate_dim = truncate_dim
+        self.truncate_dim: int | None = self._settings.get("truncate_dim") if truncate_dim is None else truncate_dim
+
+    @staticmethod
+    def _is_unusual(kind: str, settings: dict[str, Any]) -> bool:
+        return unusual_pooling(settings) if kind == "Pooling" else kind == "Dense" and bool(settings.get("use_residual"))
 
     def _make_head(self, **options: Any) -> GraphHead:
         return SentenceHead(self._path, **options)
@@ -36,6 +43,7 @@ class SentenceTransformer(VectorEncoder):
         """float32 [n, dimensions]; of one text its vector. The other forms are those of sentence-transformers."""
         if sentences is not None:
             inputs = sentences
+        check_device(device)
         limit = self._check_kwargs("encode", kwargs)
         self._check_batch(batch_size)
         if precision is not None and precision not in PRECISIONS:
@@ -46,6 +54,8 @@ class SentenceTransformer(VectorEncoder):
         cut = self.truncate_dim if truncate_dim is None else truncate_dim
         if output_value != "sentence_embedding":
             found: Any = self._features(texts, words, batch_size, limit, output_value, cut)
+            if output_value is not None and precision not in (None, "float32"):
+                found = quantize_embeddings(found, precision)
             return found[0] if single else found
         if texts:
             out = self._vectors(texts, words, batch_size, show_progress_bar, limit)
@@ -79,31 +89,41 @@ class SentenceTransformer(VectorEncoder):
     # ---- vectors of tokens ----
 
     def _features(self, texts: list[Any], prompt: str, size: int, limit: int | None, what: str | None, cut: int | None) -> list[Any]:
-        if what not in ("token_embeddings", None):
-            raise ValueError(f"output_value: found {what!r}, wanted 'sentence_embedding', 'token_embeddings' or None")
         found: list[Any] = [None] * len(texts)
         for rows, features, tokens, vectors in self._batches(texts, prompt, size, limit):
             for k, i in enumerate(rows):
                 if what == "token_embeddings":
                     mask = features["attention_mask"][k]
                     found[i] = self._tensor(tokens[k, :int(mask.nonzero()[0].max(initial=0)) + 1])
-                else:
-                    found[i] = {**{name: self._tensor(array[k]) for name, array in self._taken(features).items()},
-                                "modality": "text", **({"prompt_length": self._prompt_tokens(prompt)} if prompt else {}),
-                                "token_embeddings": self._tensor(tokens[k]), "sentence_embedding": self._tensor(vectors[k, :cut])}
+                    continue
+                every = {**{name: self._tensor(array[k]) for name, array in self._taken(features).items()},
+                         "modality": "text", **({"prompt_length": self._prompt_tokens(prompt)} if prompt else {}),
+                         "token_embeddings": self._tensor(tokens[k]), "sentence_embedding": self._tensor(vectors[k, :cut])}
+                if what is not None and what not in every:
+                    raise KeyError(f"output_value: found {what!r}, wanted one of {list(every)} or None")
+                found[i] = every if what is None else every[what]
         return found
 
     def _taken(self, features: dict[str, Any]) -> dict[str, Any]:
         return {name: array for name, array in features.items() if name in self.tokenizer.model_input_names}
 
-    def preprocess(self, inputs: Any, prompt: str | None = None, **_: Any) -> dict[str, Any]:
+    def preprocess(self, inputs: Any, prompt: str | None = None, **_: Any) -> BatchEncoding:
         """Padded int64 arrays, as the transformer takes them."""
         texts = [self._with(prompt or "", one) for one in self._texts(inputs)]
         arrays = self._taken(self._arrays(texts))
-        return {**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text"}
+        return BatchEncoding({**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text"})
 
-    def tokenize(self, texts: Any, **options: Any) -> dict[str, Any]:
+    def tokenize(self, texts: Any, **options: Any) -> BatchEncoding:
         return self.preprocess(texts, **options)
+
+    # ---- saving ----
+
+    def _saved_settings(self) -> dict[str, Any]:
+        return {**super()._saved_settings(), **({} if self.truncate_dim is None else {"truncate_dim": self.truncate_dim})}
+
+    def _saved_modules(self) -> list[tuple[str, str, dict[str, Any]]]:
+        pooling = {**self.usual_modules["Pooling"], "embedding_dimension": self._info["dimensions"]}
+        return [("", "sentence_transformers.models.Transformer", {}), ("1_Pooling", "sentence_transformers.models.Pooling", pooling)]
 
     # ---- sizes ----
 

@@ -33,11 +33,16 @@ class SimilarityFunction(Enum):
         return [one.value for one in SimilarityFunction]
 
 
-def _rows(value: Any) -> Any:
+def _floats(value: Any) -> Any:
     np = numpy()
     array = to_numpy(value)
     if array.dtype.kind != "f" or array.dtype == np.float16 or isinstance(value, (list, tuple)):
         array = array.astype(np.float32)
+    return array
+
+
+def _rows(value: Any) -> Any:
+    array = _floats(value)
     return array[None] if array.ndim == 1 else array
 
 
@@ -49,8 +54,8 @@ def _unit(rows: Any) -> Any:
 def _like(result: Any, *given: Any) -> Any:
     for one in given:
         if is_torch(one) or (isinstance(one, (list, tuple)) and one and is_torch(one[0])):
-            return torch().from_numpy(numpy().ascontiguousarray(result))
-    return result
+            return torch().from_numpy(numpy().array(result))
+    return numpy().asarray(result)
 
 
 def cos_sim(a: Any, b: Any) -> Any:
@@ -77,19 +82,19 @@ def manhattan_sim(a: Any, b: Any) -> Any:
 
 
 def pairwise_cos_sim(a: Any, b: Any) -> Any:
-    return _like((_unit(_rows(a)) * _unit(_rows(b))).sum(-1), a, b)
+    return _like((_unit(_floats(a)) * _unit(_floats(b))).sum(-1), a, b)
 
 
 def pairwise_dot_score(a: Any, b: Any) -> Any:
-    return _like((_rows(a) * _rows(b)).sum(-1), a, b)
+    return _like((_floats(a) * _floats(b)).sum(-1), a, b)
 
 
 def pairwise_euclidean_sim(a: Any, b: Any) -> Any:
-    return _like(-numpy().sqrt(((_rows(a) - _rows(b)) ** 2).sum(-1)), a, b)
+    return _like(-numpy().sqrt(((_floats(a) - _floats(b)) ** 2).sum(-1)), a, b)
 
 
 def pairwise_manhattan_sim(a: Any, b: Any) -> Any:
-    return _like(-numpy().abs(_rows(a) - _rows(b)).sum(-1), a, b)
+    return _like(-numpy().abs(_floats(a) - _floats(b)).sum(-1), a, b)
 
 
 _ALL: dict[SimilarityFunction, Callable[[Any, Any], Any]] = {

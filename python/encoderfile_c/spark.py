@@ -28,14 +28,10 @@ def _local(package: str) -> str:
     from pyspark import SparkFiles
 
     path: str = SparkFiles.get(os.path.basename(package))
-    if not os.path.exists(path):
-        return package
-    if not os.access(path, os.X_OK):
-        os.chmod(path, 0o755)
-    return path
+    return _stream.runnable(path) if os.path.exists(path) else package
 
 
-def map_in_arrow(package: str, column: str = "text", keep: Sequence[str] = (), threads: int | None = None,
+def map_in_arrow(package: str, column: _stream.Columns = "text", keep: Sequence[str] = (), threads: int | None = None,
                  **options: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for DataFrame.mapInArrow. threads: of each task; default: spark.task.cpus."""
 
@@ -49,10 +45,16 @@ def map_in_arrow(package: str, column: str = "text", keep: Sequence[str] = (), t
     return run
 
 
-def schema(package: str, like: Any = None, keep: Sequence[str] = (), column: str = "text", **options: Any) -> Any:
-    """The StructType of the answers; like: the frame's schema, of which `keep` are in front."""
+def schema(package: str, like: Any = None, keep: Sequence[str] = (), column: _stream.Columns = "text", **options: Any) -> Any:
+    """The StructType of the answers; like: the frame's schema, of which `keep` are in front. A column that is missing is found here,
+    and not by every task."""
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructType
 
-    found = from_arrow_schema(_stream.schema(package, column=column, **options))
-    return StructType([*(like[name] for name in keep), *found.fields])
+    found = _stream.schema(package, column=column, **options)
+    gone = _stream.sent(column, options)
+    there = list(like.names) if like is not None else [*gone.values(), *keep]
+    names = _stream.kept(there, keep, gone)
+    _stream.there(there, [*gone.values(), *names])
+    _stream.apart(names, found)
+    return StructType([*(like[name] for name in names), *from_arrow_schema(found).fields])

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ._arrays import has_torch, is_torch, numpy, to_numpy, torch
-from ._encoder import is_texts
+from ._encoder import check_device, is_texts
 from ._head import GraphHead, SparseHead
 from ._vectors import VectorEncoder
 
@@ -87,13 +87,28 @@ def _dense(embeddings: Any) -> Any:
 class SparseEncoder(VectorEncoder):
     """A weight for each word of the vocabulary (SPLADE)."""
 
+    model_type = "SparseEncoder"
     task = "sparse-embedding"
     chunk = 64      # each text has a number for every word of the vocabulary
     usual = "dot"
+    usual_modules = {"Transformer": {}, "SpladePooling": {"pooling_strategy": "max", "activation_function": "relu"}}
+    splade_pooling_chunk_size: int | None = None  # has no effect: how many tokens sentence-transformers holds at once
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, max_active_dims: int | None = None, **options: Any) -> None:
         super().__init__(model_name_or_path, **options)
-        self.max_active_dims = max_active_dims or self._settings.get("max_active_dims")
+        self.max_active_dims: int | None = self._settings.get("max_active_dims") if max_active_dims is None else max_active_dims
+
+    @staticmethod
+    def _is_unusual(kind: str, settings: dict[str, Any]) -> bool:
+        return kind == "SpladePooling" and (settings.get("pooling_strategy") == "sum" or settings.get("activation_function") == "log1p_relu")
+
+    def _saved_settings(self) -> dict[str, Any]:
+        return {**super()._saved_settings(), **({} if self.max_active_dims is None else {"max_active_dims": self.max_active_dims})}
+
+    def _saved_modules(self) -> list[tuple[str, str, dict[str, Any]]]:
+        pooling = {**self.usual_modules["SpladePooling"], "embedding_dimension": self._info["dimensions"]}
+        return [("", "sentence_transformers.sparse_encoder.models.MLMTransformer", {}),
+                ("1_SpladePooling", "sentence_transformers.sparse_encoder.models.SpladePooling", pooling)]
 
     def _make_head(self, **options: Any) -> GraphHead:
         return SparseHead(self._path, task=self.task, **options)
@@ -106,6 +121,7 @@ class SparseEncoder(VectorEncoder):
         np = numpy()
         if sentences is not None:
             inputs = sentences
+        check_device(device)
         limit = self._check_kwargs("encode", kwargs)
         self._check_batch(batch_size)
         most = max_active_dims if max_active_dims is not None else self.max_active_dims

@@ -6,21 +6,27 @@
 
 Only the text goes to the process; the columns of `keep` stay here and are put in front of the answers without a copy.
 The process answers a batch with a batch of the same rows in the same order. A row that failed has nulls and an `error`.
+
+column: the text's (path's, picture's, sound's); of tasks that read several all of them, {"question": "q", "context": "page"} where
+they are called otherwise. keep: names of columns, or "all" of them but the text's. Other options are those of `map`:
+candidate_labels=["cat", "dog"], top_k=3, normalize=True.
 """
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Encoder", "StreamError", "schema", "stream"]
+Columns = str | Sequence[str] | Mapping[str, str]
+__all__ = ["Encoder", "StreamError", "runnable", "schema", "stream"]
 
 
 class StreamError(RuntimeError):
@@ -29,13 +35,58 @@ class StreamError(RuntimeError):
     killed = False
 
 
-def command(package: str, column: str, threads: int, program: str | None, options: dict[str, Any]) -> list[str]:
-    """`map` with these options: results="tokens" is --results tokens, params={...} is --params."""
+def runnable(package: str) -> str:
+    """The same path; a package that an engine has copied may have lost its right to run."""
+    if os.path.exists(package) and not os.access(package, os.X_OK):
+        os.chmod(package, 0o755)
+    return package
+
+
+def sent(column: Columns, options: Mapping[str, Any]) -> dict[str, str]:
+    """What goes to the process: the name it has there, and the one it has here."""
+    if isinstance(column, Mapping):
+        return dict(column)
+    names = [column] if isinstance(column, str) else list(column)
+    second = options.get("column2")
+    return {name: name for name in (*names, *([second] if second else []))}
+
+
+def kept(names: Sequence[str], keep: Sequence[str] | None, gone: Mapping[str, str]) -> list[str]:
+    """The columns that are kept of those that there are."""
+    if keep is None or keep == "all":
+        return [name for name in names if name not in gone.values()]
+    if isinstance(keep, str):
+        raise TypeError(f'keep: found {keep!r}, wanted a list of names, or "all"')
+    return list(keep)
+
+
+def there(names: Sequence[str], wanted: Iterable[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            raise KeyError(f"no column {name!r}; there are {list(names)}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def apart(keep: Iterable[str], found: pa.Schema) -> None:
+    """What is kept must not be called as a result is."""
+    both = set(keep) & set(found.names)
+    if both:
+        raise ValueError(f"keep: {sorted(both)[0]!r} is a column of the results, too: rename it, or leave it out")
+
+
+def command(package: str, column: Columns, threads: int, program: str | None, options: Mapping[str, Any]) -> list[str]:
+    """`map` with these options: results="tokens" is --results tokens; lists go into --params, None is the default."""
     head = [program, "map", "-m", package] if program else [os.path.abspath(package), "map"]
-    flags = ["--input-format", "arrow", "--output-format", "arrow", "--errors", "keep", "--threads", str(threads), "--column", column]
-    for name, value in options.items():
-        text = json.dumps(value) if name == "params" else str(value).lower() if isinstance(value, bool) else str(value)
-        flags += ["--" + name.replace("_", "-"), text]
+    flags = ["--input-format", "arrow", "--output-format", "arrow", "--errors", "keep", "--threads", str(threads)]
+    if isinstance(column, str):
+        flags += ["--column", column]
+    given = {name: value for name, value in options.items() if value is not None}
+    params = dict(given.pop("params", {}))
+    params.update((name, given.pop(name)) for name, value in list(given.items()) if isinstance(value, (list, tuple, dict)))
+    if params:
+        flags += ["--params", json.dumps(params)]
+    for name, value in given.items():
+        flags += ["--" + name.replace("_", "-"), str(value).lower() if isinstance(value, bool) else str(value)]
     return head + flags
 
 
@@ -99,26 +150,23 @@ def _as(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
-def _part(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    missing = [c for c in columns if batch.schema.get_field_index(c) < 0]
-    if missing:
-        raise KeyError(f"no column {missing[0]!r}; there are {batch.schema.names}")
-    return batch.select(list(columns))
+def _part(batch: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
+    there(batch.schema.names, columns.values())
+    return pa.RecordBatch.from_arrays([batch.column(name) for name in columns.values()], names=list(columns))
 
 
-def _glued(batch: pa.RecordBatch, keep: Sequence[str], answer: pa.RecordBatch) -> pa.RecordBatch:
-    kept = _part(batch, keep)
-    fields = [*kept.schema, *answer.schema]
-    return pa.RecordBatch.from_arrays([*kept.columns, *answer.columns], schema=pa.schema(fields, metadata=answer.schema.metadata))
+def _glued(batch: pa.RecordBatch, keep: Sequence[str], gone: Mapping[str, str], answer: pa.RecordBatch) -> pa.RecordBatch:
+    names = kept(batch.schema.names, keep, gone)
+    there(batch.schema.names, names)
+    apart(names, answer.schema)
+    fields = [*(batch.schema.field(name) for name in names), *answer.schema]
+    columns = [*(batch.column(name) for name in names), *answer.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, metadata=answer.schema.metadata))
 
 
-def _sent(column: str, options: dict[str, Any]) -> list[str]:
-    return [column, *([options["column2"]] if options.get("column2") else [])]
-
-
-def schema(package: str, column: str = "text", keep: pa.Schema | None = None, program: str | None = None, **options: Any) -> pa.Schema:
+def schema(package: str, column: Columns = "text", keep: pa.Schema | None = None, program: str | None = None, **options: Any) -> pa.Schema:
     """The columns of the answers, with those that are kept in front; by the package itself, which loads for it."""
-    names = _sent(column, options)
+    names = list(sent(column, options))
     process = _Process(command(package, column, 1, program, options))
     try:
         try:
@@ -129,10 +177,11 @@ def schema(package: str, column: str = "text", keep: pa.Schema | None = None, pr
             raise process.wrong("found no answer") from None
     finally:
         process.end()
+    apart(keep.names if keep is not None else [], found)
     return pa.schema([*(keep or []), *found], metadata=found.metadata)
 
 
-def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text", keep: Sequence[str] = (), threads: int = 1,
+def stream(package: str, batches: Iterable[pa.RecordBatch], column: Columns = "text", keep: Sequence[str] = (), threads: int = 1,
            ahead: int = 4, program: str | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
     """Answers to record batches, one for each, by one process. At most `ahead` batches are under way."""
     source = iter(batches)
@@ -142,8 +191,8 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text"
         return
     process = _Process(command(package, column, threads, program, options))
     waiting: deque[pa.RecordBatch] = deque()
-    room, failed, names = threading.Semaphore(ahead), [], _sent(column, options)
-    sent = threading.Semaphore(0)
+    room, failed, names = threading.Semaphore(ahead), [], sent(column, options)
+    under_way = threading.Semaphore(0)
     done = threading.Event()
 
     def feed() -> None:
@@ -155,7 +204,7 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text"
                     return
                 part = _part(batch, names)
                 waiting.append(batch)
-                sent.release()
+                under_way.release()
                 process.send(part)
                 batch = next(source, None)
                 if batch is None:
@@ -170,13 +219,13 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text"
             except (OSError, ValueError):
                 pass
             done.set()
-            sent.release()
+            under_way.release()
 
     thread = threading.Thread(target=feed, daemon=True)
     thread.start()
     try:
         while True:
-            sent.acquire()
+            under_way.acquire()
             if not waiting:
                 break
             try:
@@ -188,7 +237,7 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text"
             batch = waiting.popleft()
             if answer.num_rows != batch.num_rows:
                 raise process.wrong(f"{answer.num_rows} answers to {batch.num_rows} rows")
-            yield _glued(batch, keep, answer)
+            yield _glued(batch, keep, names, answer)
             room.release()
         if failed:
             raise failed[0]
@@ -211,9 +260,9 @@ class Encoder:
     batch and wait. A process that died is started again, once a batch, and is asked again; where that one dies, too, the
     call fails. Calls of several threads take turns."""
 
-    def __init__(self, package: str, column: str = "text", keep: Sequence[str] = (), threads: int = 1, program: str | None = None,
+    def __init__(self, package: str, column: Columns = "text", keep: Sequence[str] = (), threads: int = 1, program: str | None = None,
                  **options: Any) -> None:
-        self.package, self.column, self.keep = package, column, tuple(keep)
+        self.package, self.column, self.keep = package, column, keep
         self.threads, self.program, self.options = threads, program, options
         self._process: _Process | None = None
         self._lock = threading.Lock()
@@ -236,9 +285,9 @@ class Encoder:
     def _ask(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._process is None:
             self._process = _Process(command(self.package, self.column, self.threads, self.program, self.options))
-        process = self._process
+        process, names = self._process, sent(self.column, self.options)
         try:
-            process.send(_part(batch, _sent(self.column, self.options)))
+            process.send(_part(batch, names))
             answer = process.receive()
         except (StopIteration, pa.ArrowInvalid, OSError):
             error = process.wrong("ended instead of an answer")
@@ -247,7 +296,7 @@ class Encoder:
         if answer.num_rows != batch.num_rows:
             self.close()
             raise StreamError(f"{self.package}: {answer.num_rows} answers to {batch.num_rows} rows")
-        return _glued(batch, self.keep, answer)
+        return _glued(batch, self.keep, names, answer)
 
     def __call__(self, rows: Any) -> Any:
         with self._lock:

@@ -4,27 +4,67 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections import UserDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from . import _core
 from ._arrays import as_tensors, numpy
 from ._source import source
+from .errors import InputError, UnsupportedError
 
 logger = logging.getLogger(__name__)
 
 ENDLESS = int(1e30)  # model_max_length of a tokenizer that has no limit
+LARGE = 2**31 - 1     # and what counts as none
 _CUTS = {"longest_first": "longest", "only_first": "first", "only_second": "second"}
+_FILES = {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt",
+          "sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", "sentencepiece.model"}
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-class BatchEncoding(UserDict[str, Any]):
-    """What a call returns: a dict whose keys are attributes too, and the Encodings behind it."""
+class CharSpan(NamedTuple):
+    """From the first character to the one behind the last."""
 
-    def __init__(self, data: Mapping[str, Any] | None = None, encodings: Sequence[_core.Encoding] | None = None) -> None:
+    start: int
+    end: int
+
+
+class TokenSpan(NamedTuple):
+    """From the first token to the one behind the last."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is cut out of a text before anything else looks at it."""
+
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+    special: bool = False
+
+    def __str__(self) -> str:
+        return self.content
+
+
+class BatchEncoding(UserDict[str, Any]):
+    """What a call returns: a dict whose keys are attributes too, and the Encodings behind it.
+
+    Methods that ask for one place take its index, or first the index of the text in the batch. A text's places are counted in
+    characters, tokens and words; sequence_index 1 is the second text of a pair."""
+
+    def __init__(self, data: Mapping[str, Any] | None = None, encodings: Sequence[_core.Encoding] | None = None,
+                 n_sequences: int | None = None) -> None:
         super().__init__(data or {})
         self._encodings = list(encodings) if encodings is not None else None
+        self.n_sequences = n_sequences  # 2 for pairs; None: not made by a tokenizer
 
     def __getattr__(self, name: str) -> Any:
         if name == "data":  # while it is being unpickled
@@ -37,7 +77,7 @@ class BatchEncoding(UserDict[str, Any]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             return self.data[key]
-        if isinstance(key, int) and self._encodings is not None:
+        if self._encodings is not None:
             return self._encodings[key]
         if isinstance(key, slice):
             return {name: values[key] for name, values in self.data.items()}
@@ -65,32 +105,52 @@ class BatchEncoding(UserDict[str, Any]):
 
     def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
         """0 for the first text, 1 for the second, None for special tokens."""
-        one = self._one(batch_index)
-        out: list[int | None] = []
-        second, last = 0, -1      # where the last token of this text began; -1: it has none yet
-        for (begin, _), special in zip(one.offsets, one.special_tokens_mask):
-            if (special and last >= 0) or begin < last:  # a special token ends a text, and so does the start of another
-                second, last = second + 1, -1
-            out.append(None if special else min(second, 1))
-            last = last if special else begin
-        return out
+        return self._one(batch_index).sequence_ids
 
-    def token_to_chars(self, batch_or_token_index: int, token_index: int | None = None) -> tuple[int, int] | None:
-        batch, token = (0, batch_or_token_index) if token_index is None else (batch_or_token_index, token_index)
-        one = self._one(batch)
-        return None if one.special_tokens_mask[token] else one.offsets[token]
+    def _place(self, batch_or_index: int, index: int | None) -> tuple[_core.Encoding, int]:
+        """The encoding that is meant, and the place in it."""
+        return (self._one(0), batch_or_index) if index is None else (self._one(batch_or_index), index)
 
-    def char_to_token(self, batch_or_char_index: int, char_index: int | None = None, sequence_index: int = 0) -> int | None:
-        batch, char = (0, batch_or_char_index) if char_index is None else (batch_or_char_index, char_index)
-        texts = self.sequence_ids(batch)
-        for i, (begin, end) in enumerate(self._one(batch).offsets):
-            if texts[i] == sequence_index and begin <= char < end:
-                return i
-        return None
+    def _tokens_of(self, one: _core.Encoding, sequence: int) -> list[int]:
+        """The tokens of one text; of a text that there is not: all."""
+        if sequence >= (self.n_sequences or 1):
+            return list(range(len(one)))
+        return [i for i, text in enumerate(one.sequence_ids) if text == sequence]
+
+    def token_to_sequence(self, batch_or_token_index: int, token_index: int | None = None) -> int | None:
+        one, token = self._place(batch_or_token_index, token_index)
+        return one.sequence_ids[token] if token < len(one) else None
+
+    def token_to_chars(self, batch_or_token_index: int, token_index: int | None = None) -> CharSpan | None:
+        one, token = self._place(batch_or_token_index, token_index)
+        return None if token >= len(one) or one.special_tokens_mask[token] else CharSpan(*one.offsets[token])
 
     def token_to_word(self, batch_or_token_index: int, token_index: int | None = None) -> int | None:
-        batch, token = (0, batch_or_token_index) if token_index is None else (batch_or_token_index, token_index)
-        return self._one(batch).word_ids[token]
+        one, token = self._place(batch_or_token_index, token_index)
+        return one.word_ids[token] if token < len(one) else None
+
+    def char_to_token(self, batch_or_char_index: int, char_index: int | None = None, sequence_index: int = 0) -> int | None:
+        one, char = self._place(batch_or_char_index, char_index)
+        offsets = one.offsets
+        return next((i for i in self._tokens_of(one, sequence_index) if offsets[i][0] <= char < offsets[i][1]), None)
+
+    def char_to_word(self, batch_or_char_index: int, char_index: int | None = None, sequence_index: int = 0) -> int | None:
+        one, _ = self._place(batch_or_char_index, char_index)
+        token = self.char_to_token(batch_or_char_index, char_index, sequence_index)
+        return None if token is None else one.word_ids[token]
+
+    def word_to_tokens(self, batch_or_word_index: int, word_index: int | None = None, sequence_index: int = 0) -> TokenSpan | None:
+        one, word = self._place(batch_or_word_index, word_index)
+        words = one.word_ids
+        found = [i for i in self._tokens_of(one, sequence_index) if words[i] == word]
+        return TokenSpan(found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, batch_or_word_index: int, word_index: int | None = None, sequence_index: int = 0) -> CharSpan:
+        one, word = self._place(batch_or_word_index, word_index)
+        span = self.word_to_tokens(batch_or_word_index, word_index, sequence_index)
+        if span is None:
+            raise TypeError(f"word {word} has no tokens")
+        return CharSpan(one.offsets[span.start][0], one.offsets[span.end - 1][1])
 
     def convert_to_tensors(self, tensor_type: str | None = None, prepend_batch_axis: bool = False) -> BatchEncoding:
         if tensor_type is not None:
@@ -107,6 +167,15 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _may_be_text(value: Any, depth: int = 3) -> bool:
+    """A str, or lists that begin with one, up to three deep."""
+    return _is_text(value) or (_is_list(value) and depth > 0 and (len(value) == 0 or _may_be_text(value[0], depth - 1)))
+
+
 class PreTrainedTokenizer:
     """Texts to ids and back. `AutoTokenizer.from_pretrained(path)` makes one."""
 
@@ -116,17 +185,19 @@ class PreTrainedTokenizer:
         self.backend = path if isinstance(path, _core.Tokenizer) else _core.Tokenizer(path)
         self.name_or_path = "" if isinstance(path, _core.Tokenizer) else os.fspath(path)
         about = self.backend.describe()
-        self.model_max_length: int = about["model_max_length"] or ENDLESS
+        self.model_max_length: int = int(about["model_max_length"] or ENDLESS)
         self.padding_side: str = about["padding_side"]
         self.truncation_side: str = about["truncation_side"]
         self.model_input_names: list[str] = about["model_input_names"]
         self.clean_up_tokenization_spaces: bool = about["clean_up_tokenization_spaces"]
-        self._special: dict[str, Any] = {role: about[role] for role in (*_ROLES, "additional_special_tokens") if about.get(role)}
-        self.all_special_ids: list[int] = about["all_special_ids"]
+        self._special: dict[str, Any] = {role: about[role] for role in _ROLES if about.get(role)}
+        self.additional_special_tokens: list[str] = about["additional_special_tokens"]
+        self._added: dict[int, AddedToken] = {one.pop("id"): AddedToken(**one) for one in about["added_tokens"]}
+        self._tidies = about["model"] != "BPE"  # what is there to tidy would be the text's own
         self.vocab_size: int = about["vocab_size"]
         self._vocabulary: dict[str, int] | None = None
         for name, value in settings.items():
-            if name in ("model_max_length", "padding_side", "truncation_side", "model_input_names"):
+            if name in ("model_max_length", "padding_side", "truncation_side", "model_input_names", *_ROLES):
                 setattr(self, name, value)
 
     # ---- what it has ----
@@ -140,6 +211,26 @@ class PreTrainedTokenizer:
             return None if token is None else self.backend.token_to_id(token)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A token's role may be given to another one: by its name, or to pad_token_id and the like by its id."""
+        role = name.removesuffix("_id")
+        if role not in _ROLES:
+            super().__setattr__(name, value)
+            return
+        token = self.backend.id_to_token(value) if role != name and value is not None else value
+        roles = {**self._special, role: None if token is None else str(token)}
+        self._special = {each: roles[each] for each in _ROLES if roles.get(each) is not None}
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **_: Any) -> tuple[str, ...]:
+        """Copies the files it was made of; returns their new paths."""
+        path = self.name_or_path
+        folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+        names = sorted(_FILES.intersection(os.listdir(folder))) if path else []
+        if not names:
+            raise UnsupportedError(f"save_pretrained: found {path or 'a tokenizer that was open already'!r}, wanted one of a folder with its files")
+        os.makedirs(save_directory, exist_ok=True)
+        return tuple(shutil.copy(os.path.join(folder, name), os.path.join(save_directory, name)) for name in names)
+
     def __len__(self) -> int:
         return len(self.backend)
 
@@ -149,12 +240,31 @@ class PreTrainedTokenizer:
                 f"truncation_side={self.truncation_side!r}, special_tokens={self.special_tokens_map})")
 
     @property
-    def special_tokens_map(self) -> dict[str, Any]:
+    def special_tokens_map(self) -> dict[str, str]:
         return dict(self._special)
 
     @property
+    def extra_special_tokens(self) -> list[str]:
+        return self.additional_special_tokens
+
+    @property
+    def added_tokens_decoder(self) -> dict[int, AddedToken]:
+        return dict(self._added)
+
+    @property
+    def added_tokens_encoder(self) -> dict[str, int]:
+        return {str(token): i for i, token in sorted(self._added.items())}
+
+    def get_added_vocab(self) -> dict[str, int]:
+        return self.added_tokens_encoder
+
+    @property
     def all_special_tokens(self) -> list[str]:
-        return [token for token in (self.backend.id_to_token(i) for i in self.all_special_ids) if token is not None]
+        return list(dict.fromkeys([*self._special.values(), *self.additional_special_tokens]))
+
+    @property
+    def all_special_ids(self) -> list[int]:
+        return [i for i in map(self.backend.token_to_id, self.all_special_tokens) if i is not None]
 
     @property
     def pad_token_type_id(self) -> int:
@@ -172,6 +282,17 @@ class PreTrainedTokenizer:
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         return sum(self.backend.encode(("", "") if pair else "").special_tokens_mask)
+
+    def get_special_tokens_mask(self, token_ids_0: Sequence[int], token_ids_1: Sequence[int] | None = None,
+                                already_has_special_tokens: bool = False) -> list[int]:
+        """1 where an id is that of a special token."""
+        if not already_has_special_tokens:
+            raise NotImplementedError(f"{type(self).__name__} does not implement get_special_tokens_mask for non-formatted sequences")
+        if token_ids_1 is not None:
+            raise ValueError("You should not supply a second sequence if the provided sequence of ids is already formatted with special "
+                             "tokens for the model.")
+        special = set(self.all_special_ids)
+        return [int(int(i) in special) for i in token_ids_0]
 
     # ---- ids, tokens, texts ----
 
@@ -208,9 +329,12 @@ class PreTrainedTokenizer:
             token_ids = [token_ids]
         if token_ids and not isinstance(token_ids[0], int) and hasattr(token_ids[0], "__len__"):
             return [self.decode(one, skip_special_tokens, clean_up_tokenization_spaces) for one in token_ids]
-        text = self.backend.decode(token_ids, skip_special_tokens)
+        if any(i < 0 for i in token_ids):
+            raise OverflowError("out of range integral type conversion attempted: an id below 0")
+        size = len(self)
+        text = self.backend.decode([i for i in token_ids if i < size], skip_special_tokens)
         clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
-        return _clean(text) if clean else text
+        return _clean(text) if clean and self._tidies else text
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False,
                      clean_up_tokenization_spaces: bool | None = None, **_: Any) -> list[str]:
@@ -246,7 +370,12 @@ class PreTrainedTokenizer:
             text, text_pair = text_target, text_pair_target
         inputs, single = self._inputs(text, text_pair, is_split_into_words)
         options = self._options(padding, truncation, max_length, pad_to_multiple_of, padding_side)
-        found = self.backend.encode(inputs, special=add_special_tokens, stride=stride, overflow=return_overflowing_tokens, **options)
+        try:
+            found = self.backend.encode(inputs, special=add_special_tokens, stride=stride, overflow=return_overflowing_tokens, **options)
+        except InputError as problem:
+            if "surrogates" not in str(problem):
+                raise
+            raise TypeError(f"found a text that is not Unicode: {problem}") from None
         owners = list(range(len(found)))
         if return_overflowing_tokens:
             owners = [i for i, one in enumerate(found) for _ in range(1 + len(one.overflowing))]
@@ -266,7 +395,8 @@ class PreTrainedTokenizer:
             data["overflow_to_sample_mapping"] = owners
         if single and not return_overflowing_tokens and return_tensors is None:
             data = {name: values if name == "length" else values[0] for name, values in data.items()}
-        return BatchEncoding(data, found).convert_to_tensors(return_tensors)
+        pairs = isinstance(inputs[0], tuple) or "words_pair" in inputs[0]
+        return BatchEncoding(data, found, 2 if pairs else 1).convert_to_tensors(return_tensors)
 
     def _wants(self, name: str, asked: bool | None) -> bool:
         return name in self.model_input_names if asked is None else asked
@@ -277,56 +407,58 @@ class PreTrainedTokenizer:
             raise ValueError("You need to specify either `text` or `text_target`.")
         if hasattr(text, "tolist") and not isinstance(text, str):
             text = text.tolist()
-        if not isinstance(text, (str, list, tuple)):
+        if not _may_be_text(text) or (pair is not None and not _may_be_text(pair)):
             raise ValueError("text input must be of type `str` (single example), `list[str]` (batch or single pretokenized example) "
                              "or `list[list[str]]` (batch of pretokenized examples).")
-        if words:
-            batched = bool(text) and isinstance(text[0], (list, tuple))
-        else:
-            batched = isinstance(text, (list, tuple))
-        if batched and len(text) == 0:
+        batched = _is_list(text) and (not words or (len(text) > 0 and _is_list(text[0])))
+        if not batched:
+            return [self._input((text, pair) if pair else text, words)], True
+        if len(text) == 0:
             raise IndexError("list index out of range")
-        if batched and isinstance(pair, str):
+        if isinstance(pair, str):
             raise TypeError("when tokenizing batches of text, `text_pair` must be a list or tuple with the same length as `text`.")
-        if batched and pair is not None and len(text) != len(pair):
+        if pair is not None and len(text) != len(pair):
             raise ValueError(f"batch length of `text`: {len(text)} does not match batch length of `text_pair`: {len(pair)}.")
-        firsts = list(text) if batched else [text]
-        seconds = [None] * len(firsts) if pair is None else list(pair) if batched else [pair]
-        return [self._input(a, b, words) for a, b in zip(firsts, seconds)], not batched
+        return [self._input(one, words) for one in (text if pair is None else zip(text, pair))], False
 
     @staticmethod
-    def _input(first: Any, second: Any, words: bool) -> Any:
-        if words:
-            return {"words": list(first)} if second is None else {"words": list(first), "words_pair": list(second)}
-        if second is None and isinstance(first, (list, tuple)) and len(first) == 2:
-            first, second = first
-        if not _is_text(first) or (second is not None and not _is_text(second)):
-            raise ValueError("text input must be of type `str` (single example), `list[str]` (batch or single pretokenized example) "
-                             "or `list[list[str]]` (batch of pretokenized examples).")
-        return first if second is None else (first, second)
+    def _input(given: Any, words: bool) -> Any:
+        """A text, its words, or a pair of either. Two texts where words are asked for are two words."""
+        if words and _is_list(given) and all(map(_is_text, given)):
+            return {"words": list(given)}
+        if words and _is_list(given) and len(given) == 2 and all(_is_list(one) and all(map(_is_text, one)) for one in given):
+            return {"words": list(given[0]), "words_pair": list(given[1])}
+        if not words and _is_text(given):
+            return given
+        if not words and _is_list(given) and len(given) == 2 and all(map(_is_text, given)):
+            return tuple(given)
+        raise TypeError(f"found {given!r:.80}, wanted " + ("a list of words, or two such lists" if words else "a str, or two of them"))
 
     def _options(self, padding: bool | str, truncation: bool | str | None, max_length: int | None, multiple: int | None,
                  side: str | None) -> dict[str, Any]:
         options: dict[str, Any] = {"cut_left": self.truncation_side == "left"}
-        if padding not in (True, False, None, "longest", "max_length", "do_not_pad"):
+        if padding not in (True, False, "longest", "max_length", "do_not_pad"):
             raise ValueError(f"{padding} is not a valid PaddingStrategy, please select one of ['longest', 'max_length', 'do_not_pad']")
         if truncation not in (True, False, None, "do_not_truncate", *_CUTS):
             raise ValueError(f"{truncation} is not a valid TruncationStrategy, please select one of "
                              f"{['only_first', 'only_second', 'longest_first', 'do_not_truncate']}")
-        if truncation not in (None, False, "do_not_truncate"):
-            limit = self.model_max_length if max_length is None else max_length
-            if limit < ENDLESS:
-                options["max_length"] = limit
-            options["cut"] = _CUTS["longest_first" if truncation is True else str(truncation)]
-        if padding not in (None, False, "do_not_pad"):
+        if truncation is None and padding is False and max_length is not None:
+            truncation = "longest_first"
+        limit = min(self.model_max_length, LARGE) if max_length is None else max_length
+        endless = max_length is None and limit == LARGE
+        cuts = truncation not in (None, False, "do_not_truncate") and not endless
+        pads = padding not in (False, "do_not_pad") and not (padding == "max_length" and endless)
+        if cuts:
+            options.update(max_length=limit, cut=_CUTS["longest_first" if truncation is True else str(truncation)])
+        if pads:
             if self.pad_token is None:
                 raise ValueError("Asking to pad but the tokenizer does not have a padding token. Please select a token to use as "
                                  "`pad_token` `(tokenizer.pad_token = tokenizer.eos_token e.g.)`.")
             options.update(pad=True, pad_id=self.pad_token_id, pad_left=(side or self.padding_side) == "left",
-                           pad_multiple=multiple or 0)
-            fixed = self.model_max_length if max_length is None else max_length
-            if padding == "max_length" and fixed < ENDLESS:
-                options["pad_length"] = fixed
+                           pad_multiple=multiple or 0, pad_length=limit if padding == "max_length" else 0)
+        if cuts and pads and multiple and limit % multiple != 0:
+            raise ValueError(f"Truncation and padding are both activated but truncation length ({limit}) is not a multiple of "
+                             f"pad_to_multiple_of ({multiple}).")
         return options
 
     def encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> BatchEncoding:
@@ -346,7 +478,7 @@ class PreTrainedTokenizer:
             data["attention_mask"] = [[1] * len(row) for row in data["input_ids"]]
         width = max((len(row) for row in data["input_ids"]), default=0)
         if padding == "max_length":
-            width = self.model_max_length if max_length is None else max_length
+            width = max_length or (self.model_max_length if self.model_max_length < LARGE else 0)
         if pad_to_multiple_of:
             width = -(-width // pad_to_multiple_of) * pad_to_multiple_of
         fill = {"input_ids": self.pad_token_id, "special_tokens_mask": 1}

@@ -24,6 +24,11 @@ State *py_state_of(PyObject *self);  /* of an object of one of the types */
 void *py_raise_error(State *, const ef_error *);              /* returns NULL */
 /* The exception of a code, raised by the binding itself. */
 void *py_raise_code(State *, ef_code, const char *format, ...);
+/* An InputError, its text by PyUnicode_FromFormat. Returns false. */
+bool py_raise_input(State *, const char *format, ...);
+/* What Python raised about a value (ValueError, OverflowError, BufferError) becomes an InputError: "what: its words". Other
+ * exceptions stay. Returns false. */
+bool py_raise_own(State *, const char *what);
 
 /* ---- handle.c: what Model, Tokenizer and Graph have in common ---- */
 typedef struct Handle Handle;
@@ -69,7 +74,7 @@ PyObject *py_tensor_alloc(State *, ef_type, Shape, void **data); /* of its own m
 PyObject *py_tensors_dict(State *, ef_arrays *);  /* name -> Tensor; takes the arrays over */
 const char *py_tensor_dtype(ef_type);             /* "float32" */
 /* A C-contiguous buffer of one of the types; keep gets what holds it. dim: [64], filled. */
-bool py_tensor_view(PyObject *, const char *name, PyObject *keep, ef_array *out, int64_t *dim);
+bool py_tensor_view(State *, PyObject *, const char *name, PyObject *keep, ef_array *out, int64_t *dim);
 
 /* ---- json.c ---- */
 PyObject *py_json_parse(State *, const char *text);
@@ -83,7 +88,11 @@ extern PyMethodDef py_tool_methods[];
 PyObject *py_tokenizer_of(State *, Handle *model);  /* of an open model; None: it reads no texts */
 PyObject *py_model_map_arrow(PyObject *self, PyObject *args, PyObject *kwargs);
 /* Options of Model and Graph, parsed from kwargs. keep: a list that holds their texts. */
-bool py_options_take(PyObject *kwargs, PyObject *keep, ef_options *, PyObject **progress);
+bool py_options_take(State *, PyObject *kwargs, PyObject *keep, ef_options *, PyObject **progress);
+/* A str or a path as the system's bytes, for a parameter of that name. */
+bool py_path_take(State *, PyObject *, const char *name, PyObject **bytes);
+/* A whole number that is an int in C, too. wanted: "1 to 64" */
+bool py_int_take(State *, PyObject *, const char *name, const char *wanted, int *out);
 
 /* Progress of the calls that this thread makes between begin and end: to a callable, and to signals (Ctrl-C). The GIL
  * is held at begin and end, and not held by the calls. end: false if Python code raised. */

@@ -60,3 +60,36 @@ void *py_raise_code(State *state, ef_code code, const char *format, ...)
     va_end(list);
     return py_raise_error(state, &err);
 }
+
+/* With the code of its class. */
+static bool raise_text(State *state, PyObject *text)
+{
+    const char *words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (words) py_raise_code(state, EF_INVALID_INPUT, "%s", words);
+    Py_XDECREF(text);
+    return false;
+}
+
+bool py_raise_input(State *state, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    PyObject *text = PyUnicode_FromFormatV(format, list);
+    va_end(list);
+    return raise_text(state, text);
+}
+
+bool py_raise_own(State *state, const char *what)
+{
+    PyObject *type, *value, *trace;
+    if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_OverflowError) &&
+        !PyErr_ExceptionMatches(PyExc_BufferError))
+        return false;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    py_raise_input(state, "%s: %S", what, value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return false;
+}

@@ -6,20 +6,21 @@ enum { MOST_RANK = 64 };
 
 static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *path = NULL, *keep = PyList_New(0), *progress = NULL, *self = NULL;
+    PyObject *given, *path = NULL, *keep = PyList_New(0), *progress = NULL, *self = NULL;
     ef_options options;
     ef_graph *graph;
     ef_error err;
     Progress p;
-    if (keep && PyArg_ParseTuple(args, "O&:Graph", PyUnicode_FSConverter, &path) &&
-        py_options_take(kwargs, keep, &options, &progress)) {
+    State *state = PyType_GetModuleState(type);
+    if (keep && PyArg_ParseTuple(args, "O:Graph", &given) && py_path_take(state, given, "path", &path) &&
+        py_options_take(state, kwargs, keep, &options, &progress)) {
         const char *text = PyBytes_AsString(path);
         py_progress_begin(&p, progress);
         Py_BEGIN_ALLOW_THREADS
         graph = ef_graph_open(text, &options, &err);
         Py_END_ALLOW_THREADS
         if (!py_progress_end(&p)) ef_graph_close(graph);
-        else if (!graph) py_raise_error(PyType_GetModuleState(type), &err);
+        else if (!graph) py_raise_error(state, &err);
         else self = py_handle_new(type, "graph", graph, (void (*)(void *))ef_graph_close);
     }
     Py_XDECREF(path);
@@ -69,6 +70,7 @@ static PyObject *graph_describe(PyObject *self, void *which)
 /* ---- a run ---- */
 
 typedef struct Feed {
+    State *state;
     PyObject *keep;               /* a list: what the rest points into */
     ef_array *array;
     int64_t (*dim)[MOST_RANK];
@@ -77,10 +79,12 @@ typedef struct Feed {
     size_t outputs;
 } Feed;
 
-static const char *feed_name(PyObject *object, const char *what)
+static const char *feed_name(const Feed *f, PyObject *object, const char *what)
 {
-    if (PyUnicode_Check(object)) return PyUnicode_AsUTF8AndSize(object, NULL);
-    PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str", what, (PyObject *)Py_TYPE(object));
+    const char *name = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, NULL) : NULL;
+    if (name) return name;
+    if (PyErr_Occurred()) py_raise_own(f->state, what);
+    else PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str", what, (PyObject *)Py_TYPE(object));
     return NULL;
 }
 
@@ -96,8 +100,8 @@ static bool feed_inputs(Feed *f, PyObject *feeds)
     f->dim = PyMem_Calloc(n, sizeof *f->dim);
     if (!f->array || !f->dim) return PyErr_NoMemory(), false;
     while (PyDict_Next(copy, &at, &key, &value)) {
-        const char *name = feed_name(key, "the name of an input");
-        if (!name || !py_tensor_view(value, name, f->keep, &f->array[f->count], f->dim[f->count]))
+        const char *name = feed_name(f, key, "the name of an input");
+        if (!name || !py_tensor_view(f->state, value, name, f->keep, &f->array[f->count], f->dim[f->count]))
             return false;
         f->count++;
     }
@@ -118,14 +122,13 @@ static bool feed_outputs(Feed *f, PyObject *names)
     if (!f->output) return PyErr_NoMemory(), false;
     for (size_t i = 0; i < f->outputs; i++)
         if (!(f->output[i] =
-                  feed_name(PyTuple_GetItem(tuple, (Py_ssize_t)i), "the name of an output")))
+                  feed_name(f, PyTuple_GetItem(tuple, (Py_ssize_t)i), "the name of an output")))
             return false;
     return true;
 }
 
 static PyObject *feed_run(PyObject *self, const Feed *f)
 {
-    State *state = py_state_of(self);
     ef_error err;
     ef_arrays *out;
     ef_graph *graph = py_handle_enter((Handle *)self);
@@ -134,7 +137,7 @@ static PyObject *feed_run(PyObject *self, const Feed *f)
     out = ef_graph_run(graph, f->array, f->count, f->output, f->outputs, &err);
     Py_END_ALLOW_THREADS
     py_handle_leave((Handle *)self);
-    return out ? py_tensors_dict(state, out) : py_raise_error(state, &err);
+    return out ? py_tensors_dict(f->state, out) : py_raise_error(f->state, &err);
 }
 
 static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -146,7 +149,7 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *kwargs)
         PyErr_Format(PyExc_TypeError, "feeds: found %R, wanted a dict of arrays", (PyObject *)Py_TYPE(feeds));
         return NULL;
     }
-    Feed f = { .keep = PyList_New(0) };
+    Feed f = { .state = py_state_of(self), .keep = PyList_New(0) };
     if (f.keep && feed_inputs(&f, feeds) && feed_outputs(&f, outputs)) result = feed_run(self, &f);
     PyMem_Free(f.array);
     PyMem_Free(f.dim);

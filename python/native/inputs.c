@@ -4,6 +4,7 @@
 #include "core.h"
 
 typedef struct Take {
+    State *state;
     Inputs *inputs;
     size_t index;
     PyObject *item;               /* what the caller gave */
@@ -14,6 +15,14 @@ static bool take_wrong(const Take *t, PyObject *found, const char *wanted)
     PyErr_Format(PyExc_TypeError, "input %zu: found %R, wanted %s", t->index,
                  (PyObject *)Py_TYPE(found), wanted);
     return false;
+}
+
+/* What Python raised about it. */
+static bool take_refused(const Take *t)
+{
+    char name[64];
+    PyOS_snprintf(name, sizeof name, "input %zu", t->index);
+    return py_raise_own(t->state, name);
 }
 
 /* Memory that lives as long as the inputs, filled with zeros. */
@@ -31,8 +40,8 @@ static bool take_text(const Take *t, PyObject *object, const void **data, size_t
     if (!PyUnicode_Check(object)) return take_wrong(t, object, "a str");
     const char *text = PyUnicode_AsUTF8AndSize(object, &n);
     *data = text;
-    *size = (size_t)n;
-    return text;
+    *size = text ? (size_t)n : 0;
+    return text || take_refused(t);
 }
 
 static bool take_pair(const Take *t, PyObject *first, PyObject *second, ef_input *in)
@@ -68,28 +77,22 @@ static bool take_words(Take *t, PyObject *object, const void **data, size_t *cou
     return true;
 }
 
+static bool take_int(const Take *t, PyObject *object, const char *what, const char *wanted, int *out)
+{
+    char name[64];
+    PyOS_snprintf(name, sizeof name, "input %zu: %s", t->index, what);
+    return py_int_take(t->state, object, name, wanted, out);
+}
+
 static bool take_box(Take *t, PyObject *object, ef_box *box)
 {
     int32_t *side[] = { &box->left, &box->top, &box->right, &box->bottom };
     PyObject *tuple = take_tuple(t, object, "a box of four int: left, top, right, bottom");
     if (!tuple) return false;
-    if (PyTuple_Size(tuple) != 4) {
-        PyErr_Format(PyExc_ValueError, "input %zu: found a box of %zd numbers, wanted 4", t->index,
-                     PyTuple_Size(tuple));
-        return false;
-    }
-    for (int i = 0; i < 4; i++) {
-        PyObject *whole = PyNumber_Index(PyTuple_GetItem(tuple, i));
-        long value = whole ? PyLong_AsLong(whole) : -1;
-        Py_XDECREF(whole);
-        if (PyErr_Occurred()) return false;
-        if (value < INT32_MIN || value > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "input %zu: found %ld in a box, wanted 0 to 1000",
-                         t->index, value);
-            return false;
-        }
-        *side[i] = (int32_t)value;
-    }
+    if (PyTuple_Size(tuple) != 4)
+        return py_raise_input(t->state, "input %zu: found a box of %zd numbers, wanted 4", t->index, PyTuple_Size(tuple));
+    for (int i = 0; i < 4; i++)
+        if (!take_int(t, PyTuple_GetItem(tuple, i), "a box", "0 to 1000", side[i])) return false;
     return true;
 }
 
@@ -113,14 +116,16 @@ static bool take_view(Take *t, PyObject *object, const char *wanted, ef_array *v
     char name[64];
     PyOS_snprintf(name, sizeof name, "input %zu", t->index);
     if (!PyObject_CheckBuffer(object)) return take_wrong(t, object, wanted);
-    return py_tensor_view(object, name, t->inputs->keep, view, dim);
+    return py_tensor_view(t->state, object, name, t->inputs->keep, view, dim);
 }
 
 static bool take_shape_wrong(const Take *t, const ef_array *view, const char *wanted)
 {
-    PyErr_Format(PyExc_ValueError, "input %zu: found an array of %s with %d dimensions, wanted %s", t->index,
-                 py_tensor_dtype(view->type), view->rank, wanted);
-    return false;
+    char shape[160] = "";
+    for (int i = 0; i < view->rank && strlen(shape) < sizeof shape - 32; i++)
+        PyOS_snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", i ? ", " : "", (long long)view->dim[i]);
+    return py_raise_input(t->state, "input %zu: found an array of %s [%s], wanted %s", t->index, py_tensor_dtype(view->type),
+                          shape, wanted);
 }
 
 typedef struct Picture {
@@ -129,17 +134,36 @@ typedef struct Picture {
     const ef_pixels *pixels;
 } Picture;
 
+/* [channels, height, width], as torch has pictures, with the channels behind. NULL: an exception is set. */
+static const uint8_t *take_planes(Take *t, const ef_array *view, int64_t *dim)
+{
+    const int64_t channels = dim[0], pixels = dim[1] * dim[2];
+    const uint8_t *from = view->data;
+    uint8_t *to = take_memory(t, (size_t)pixels, (size_t)channels);
+    for (int64_t i = 0; to && i < pixels; i++)
+        for (int64_t c = 0; c < channels; c++) to[i * channels + c] = from[c * pixels + i];
+    dim[0] = dim[1], dim[1] = dim[2], dim[2] = channels;
+    return to;
+}
+
+static bool are_channels(int64_t n)
+{
+    return n == 1 || n == 3 || n == 4;
+}
+
 static bool take_picture(Take *t, PyObject *object, Picture *out)
 {
     ef_array view;
     int64_t dim[64] = { 0 };
-    const char *wanted = "the bytes of a file, or an array of uint8 [height, width, 1, 3 or 4]";
+    const char *wanted = "the bytes of a file, or an array of uint8 [height, width, 1, 3 or 4] or [1 or 3, height, width]";
     if (!take_view(t, object, wanted, &view, dim)) return false;
     if (view.type != EF_U8) return take_shape_wrong(t, &view, wanted);
     if (view.rank == 1) return *out = (Picture){ view.data, view.size, NULL }, true;
+    bool planes = view.rank == 3 && view.size > 0 && !are_channels(dim[2]) && (dim[0] == 1 || dim[0] == 3);
+    if (planes && !(view.data = take_planes(t, &view, dim))) return false;
     int64_t channels = view.rank == 2 ? 1 : dim[2];
-    bool fits = (view.rank == 2 || view.rank == 3) && (channels == 1 || channels == 3 || channels == 4) &&
-                dim[0] > 0 && dim[1] > 0 && dim[0] <= INT32_MAX && dim[1] <= INT32_MAX;
+    bool fits = (view.rank == 2 || view.rank == 3) && are_channels(channels) && view.size > 0 && dim[0] <= INT32_MAX &&
+                dim[1] <= INT32_MAX;
     if (!fits) return take_shape_wrong(t, &view, wanted);
     ef_pixels *pixels = take_memory(t, 1, sizeof *pixels);
     if (!pixels) return false;
@@ -156,11 +180,9 @@ static bool take_picture(Take *t, PyObject *object, Picture *out)
 static bool take_rate(const Take *t, int *rate)
 {
     PyObject *value = PyDict_GetItemString(t->item, "sampling_rate");
-    long n = value ? PyLong_AsLong(value) : 0;
-    if (PyErr_Occurred()) return false;
-    if (n > 0 && n <= INT32_MAX) return *rate = (int)n, true;
-    PyErr_Format(PyExc_ValueError, "input %zu: samples come with a \"sampling_rate\" above 0", t->index);
-    return false;
+    if (!value) return py_raise_input(t->state, "input %zu: found samples without a \"sampling_rate\"", t->index);
+    if (!take_int(t, value, "sampling_rate", "samples a second", rate)) return false;
+    return *rate > 0 || py_raise_input(t->state, "input %zu: sampling_rate: found %d, wanted samples a second", t->index, *rate);
 }
 
 static bool take_sound(Take *t, PyObject *object, ef_input *in)
@@ -203,11 +225,8 @@ static bool take_page(Take *t, PyObject *words, PyObject *image, ef_input *in)
     if (words && !take_words(t, words, &data, &page->count)) return false;
     page->words = data;
     if (boxes && !take_boxes(t, boxes, &page->boxes, &count)) return false;
-    if (words && count != page->count) {
-        PyErr_Format(PyExc_ValueError, "input %zu: found %zu boxes, wanted %zu: one for each word",
-                     t->index, count, page->count);
-        return false;
-    }
+    if (words && count != page->count)
+        return py_raise_input(t->state, "input %zu: found %zu boxes, wanted %zu: one for each word", t->index, count, page->count);
     if (question && !take_text(t, question, &data, &size)) return false;
     page->question = question ? data : NULL;
     if (image && !take_picture(t, image, &picture)) return false;
@@ -294,24 +313,17 @@ static bool take_dict(Take *t, ef_input *in)
     Py_ssize_t at = 0;
     const struct DictRow *row = dict_rows;
     while (row < dict_rows + DICT_ROWS && !PyDict_GetItemString(t->item, row->key)) row++;
-    if (row == dict_rows + DICT_ROWS) {
-        PyErr_Format(PyExc_ValueError,
-                     "input %zu: found a dict without \"text\", \"question\", \"words\", "
-                     "\"image\", \"audio\" or \"choices\"",
-                     t->index);
-        return false;
-    }
+    if (row == dict_rows + DICT_ROWS)
+        return py_raise_input(t->state, "input %zu: found a dict without \"text\", \"question\", \"words\", \"image\", "
+                              "\"audio\" or \"choices\"", t->index);
     /* A copy holds the values: the caller may change the dict meanwhile. */
     PyObject *copy = PyDict_Copy(t->item);
     if (!copy || PyList_Append(t->inputs->keep, copy) != 0) return Py_XDECREF(copy), false;
     Py_DECREF(copy);
     t->item = copy;
     while (PyDict_Next(copy, &at, &key, &value))
-        if (!row_has(row, key)) {
-            PyErr_Format(PyExc_ValueError, "input %zu: found the key %R beside \"%s\"", t->index,
-                         key, row->key);
-            return false;
-        }
+        if (!row_has(row, key))
+            return py_raise_input(t->state, "input %zu: found the key %R beside \"%s\"", t->index, key, row->key);
     return row->take(t, PyDict_GetItemString(copy, row->key), in);
 }
 
@@ -325,16 +337,14 @@ static bool take_one(Take *t, ef_input *in)
         if (!tuple) return false;
         if (PyTuple_Size(tuple) == 2)
             return take_pair(t, PyTuple_GetItem(tuple, 0), PyTuple_GetItem(tuple, 1), in);
-        PyErr_Format(PyExc_ValueError, "input %zu: found a tuple of %zd, wanted a pair of str",
-                     t->index, PyTuple_Size(tuple));
-        return false;
+        return py_raise_input(t->state, "input %zu: found a tuple of %zd, wanted a pair of str", t->index,
+                              PyTuple_Size(tuple));
     }
     return take_wrong(t, t->item, "a str, a pair of str or a dict");
 }
 
 bool py_inputs_take(State *state, PyObject *object, Inputs *inputs)
 {
-    (void)state;
     bool list = PyList_Check(object);
     *inputs = (Inputs){ .single = !list,
                         .keep = PyList_New(0),
@@ -344,7 +354,7 @@ bool py_inputs_take(State *state, PyObject *object, Inputs *inputs)
     inputs->in = PyMem_Malloc((inputs->count + 1) * sizeof *inputs->in);
     if (!inputs->in) return py_inputs_free(inputs), PyErr_NoMemory(), false;
     for (size_t i = 0; i < inputs->count; i++)
-        if (!take_one(&(Take){ inputs, i, PyTuple_GetItem(inputs->items, (Py_ssize_t)i) }, &inputs->in[i]))
+        if (!take_one(&(Take){ state, inputs, i, PyTuple_GetItem(inputs->items, (Py_ssize_t)i) }, &inputs->in[i]))
             return py_inputs_free(inputs), false;
     return true;
 }

@@ -67,5 +67,5 @@ bool py_json_text(State *state, PyObject *value, const char *what, PyObject **he
     *text = *held ? PyUnicode_AsUTF8AndSize(*held, NULL) : NULL;
     if (*text) return true;
     Py_CLEAR(*held);
-    return false;
+    return py_raise_own(state, what);
 }

@@ -6,16 +6,34 @@ enum { SLICE_MS = 50, SHORT_BYTES = 2048 };
 
 /* ---- opening ---- */
 
-static bool option_text(PyObject *keep, PyObject *object, const char *name, const char **out)
+bool py_path_take(State *state, PyObject *object, const char *name, PyObject **bytes)
+{
+    if (PyUnicode_FSConverter(object, bytes)) return true;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return py_raise_own(state, name); /* a NUL inside of it */
+    PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str or a path", name, (PyObject *)Py_TYPE(object));
+    return false;
+}
+
+bool py_int_take(State *state, PyObject *object, const char *name, const char *wanted, int *out)
+{
+    int over = 0;
+    PyObject *whole = PyNumber_Index(object);
+    long value = whole ? PyLong_AsLongAndOverflow(whole, &over) : 0;
+    if (!whole && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted an int", name, (PyObject *)Py_TYPE(object));
+    bool fits = whole && !over && value >= INT32_MIN && value <= INT32_MAX;
+    if (whole && over) py_raise_input(state, "%s: found a number of more than 64 bits, wanted %s", name, wanted);
+    else if (whole && !fits) py_raise_input(state, "%s: found %S, wanted %s", name, whole, wanted);
+    Py_XDECREF(whole);
+    *out = (int)value;
+    return fits;
+}
+
+static bool option_text(State *state, PyObject *keep, PyObject *object, const char *name, const char **out)
 {
     PyObject *bytes = NULL;
     if (!object || object == Py_None) return true;
-    if (!PyUnicode_FSConverter(object, &bytes)) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false; /* a NUL inside of it */
-        PyErr_Format(PyExc_TypeError, "%s: found %R, wanted a str or a path", name,
-                     (PyObject *)Py_TYPE(object));
-        return false;
-    }
+    if (!py_path_take(state, object, name, &bytes)) return false;
     *out = PyBytes_AsString(bytes);
     bool ok = PyList_Append(keep, bytes) == 0;
     Py_DECREF(bytes);
@@ -29,21 +47,24 @@ static bool option_normalize(PyObject *object, int *out)
     return yes >= 0;
 }
 
-bool py_options_take(PyObject *kwargs, PyObject *keep, ef_options *o, PyObject **progress)
+bool py_options_take(State *state, PyObject *kwargs, PyObject *keep, ef_options *o, PyObject **progress)
 {
     static char *names[] = { "threads",   "replicas",  "kernels",  "task",
                              "tokenizer", "processor", "pooling",  "ocr",
                              "precision", "normalize", "progress", NULL };
-    PyObject *text[7] = { NULL }, *normalize = NULL, *none = PyTuple_New(0);
+    PyObject *count[2] = { NULL }, *text[7] = { NULL }, *normalize = NULL, *none = PyTuple_New(0);
     *o = (ef_options){ .struct_size = sizeof *o };
+    int *counts[] = { &o->threads, &o->replicas };
     const char **out[] = { &o->kernels, &o->task, &o->tokenizer, &o->processor,
                            &o->pooling, &o->ocr,  &o->precision };
     bool ok =
-        none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$iiOOOOOOOOO", names, &o->threads,
-                                            &o->replicas, &text[0], &text[1], &text[2], &text[3],
+        none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$OOOOOOOOOOO", names, &count[0],
+                                            &count[1], &text[0], &text[1], &text[2], &text[3],
                                             &text[4], &text[5], &text[6], &normalize, progress);
     Py_XDECREF(none);
-    for (int i = 0; ok && i < 7; i++) ok = option_text(keep, text[i], names[i + 2], out[i]);
+    for (int i = 0; ok && i < 2; i++)
+        ok = !count[i] || py_int_take(state, count[i], names[i], "0 to 4096", counts[i]);
+    for (int i = 0; ok && i < 7; i++) ok = option_text(state, keep, text[i], names[i + 2], out[i]);
     return ok && option_normalize(normalize, &o->normalize);
 }
 
@@ -77,9 +98,10 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     Opening how = { 0 };
     PyObject *path, *keep = PyList_New(0), *self = NULL;
+    State *state = PyType_GetModuleState(type);
     if (keep && PyArg_ParseTuple(args, "O:Model", &path) &&
-        py_options_take(kwargs, keep, &how.options, &how.progress) &&
-        option_text(keep, path, "path", &how.path)) {
+        py_options_take(state, kwargs, keep, &how.options, &how.progress) &&
+        option_text(state, keep, path, "path", &how.path)) {
         if (how.path) self = model_make(type, &how, keep);
         else PyErr_SetString(PyExc_TypeError, "path: found None, wanted a str or a path");
     }
@@ -92,9 +114,10 @@ static PyObject *model_from_bytes(PyObject *class, PyObject *args, PyObject *kwa
     Opening how = { .memory = true };
     int64_t dim[64];
     PyObject *data, *keep = PyList_New(0), *self = NULL;
+    State *state = PyType_GetModuleState((PyTypeObject *)class);
     if (keep && PyArg_ParseTuple(args, "O:from_bytes", &data) &&
-        py_options_take(kwargs, keep, &how.options, &how.progress) &&
-        py_tensor_view(data, "data", keep, &how.bytes, dim))
+        py_options_take(state, kwargs, keep, &how.options, &how.progress) &&
+        py_tensor_view(state, data, "data", keep, &how.bytes, dim))
         self = model_make((PyTypeObject *)class, &how, keep);
     Py_XDECREF(keep);
     return self;
@@ -274,12 +297,29 @@ static PyObject *model_tensors(PyObject *self, PyObject *args, PyObject *kwargs)
     return model_answer(self, args, kwargs, answer_tensors);
 }
 
+/* A name, or None: the model's own. */
+static bool call_task(State *state, PyObject *task, const char **out)
+{
+    Py_ssize_t size = 0;
+    *out = NULL;
+    if (task == Py_None) return true;
+    if (!PyUnicode_Check(task)) {
+        PyErr_Format(PyExc_TypeError, "task: found %R, wanted a str or None", (PyObject *)Py_TYPE(task));
+        return false;
+    }
+    *out = PyUnicode_AsUTF8AndSize(task, &size);
+    if (!*out) return py_raise_own(state, "task");
+    return strlen(*out) == (size_t)size || py_raise_input(state, "task: found %R, wanted the name of a task", task);
+}
+
 static PyObject *model_run(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "task", "inputs", "params", NULL };
-    PyObject *inputs, *params = NULL;
+    PyObject *task, *inputs, *params = NULL;
     Call c = { .pipeline = true };
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "zO|O:run", names, &c.task, &inputs, &params)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:run", names, &task, &inputs, &params) ||
+        !call_task(py_state_of(self), task, &c.task))
+        return NULL;
     return call_answer(self, &c, inputs, params, answer_json);
 }
 

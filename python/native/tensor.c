@@ -122,15 +122,11 @@ static bool view_refuse(PyObject *object, const char *name, const char *wanted)
     return false;
 }
 
-static bool view_fill(const Py_buffer *view, const char *name, ef_array *out, int64_t *dim)
+static bool view_fill(State *state, const Py_buffer *view, const char *name, ef_array *out, int64_t *dim)
 {
-    if (view->ndim > MOST_RANK || !PyBuffer_IsContiguous(view, 'C')) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: found an array that is not contiguous, wanted one that is: use "
-                     "numpy.ascontiguousarray",
-                     name);
-        return false;
-    }
+    if (view->ndim > MOST_RANK || !PyBuffer_IsContiguous(view, 'C'))
+        return py_raise_input(state, "%s: found an array that is not contiguous, wanted one that is: use "
+                              "numpy.ascontiguousarray", name);
     *out = (ef_array){ .struct_size = sizeof *out,
                        .name = name,
                        .rank = view->ndim,
@@ -152,18 +148,18 @@ static bool view_fill(const Py_buffer *view, const char *name, ef_array *out, in
     return true;
 }
 
-bool py_tensor_view(PyObject *object, const char *name, PyObject *keep, ef_array *out, int64_t *dim)
+bool py_tensor_view(State *state, PyObject *object, const char *name, PyObject *keep, ef_array *out, int64_t *dim)
 {
     if (!PyObject_CheckBuffer(object))
         return view_refuse(object, name, "an array (numpy, memoryview, anything with a buffer)");
     /* The memoryview holds the memory; what is read of it by view stays valid as long. */
     PyObject *memory = PyMemoryView_FromObject(object);
-    if (!memory) return false;
+    if (!memory) return py_raise_own(state, name);
     Py_buffer view;
     bool ok = PyList_Append(keep, memory) == 0 && PyObject_GetBuffer(memory, &view, PyBUF_FULL_RO) == 0;
     Py_DECREF(memory);
-    if (!ok) return false;
-    ok = view_fill(&view, name, out, dim);
+    if (!ok) return py_raise_own(state, name);
+    ok = view_fill(state, &view, name, out, dim);
     PyBuffer_Release(&view);
     return ok;
 }

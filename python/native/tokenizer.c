@@ -82,6 +82,11 @@ static PyObject *item_word(const ef_tokens *t, size_t i)
     return word < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(word);
 }
 
+static PyObject *item_sequence(const ef_tokens *t, size_t i)
+{
+    return ef_tokens_special(t)[i] ? Py_NewRef(Py_None) : PyLong_FromLong(ef_tokens_sequences(t)[i]);
+}
+
 static PyObject *item_token(const ef_tokens *t, size_t i)
 {
     const char *text = ef_tokens_text(t, i);
@@ -116,7 +121,7 @@ static Py_ssize_t encoding_length(PyObject *self)
 
 static EncodingItem *const get_id = item_id, *const get_type = item_type, *const get_special = item_special,
                     *const get_attention = item_attention, *const get_offsets = item_offsets,
-                    *const get_word = item_word, *const get_token = item_token;
+                    *const get_word = item_word, *const get_sequence = item_sequence, *const get_token = item_token;
 static PyGetSetDef encoding_fields[] = {
     { "ids", encoding_get, NULL, "a list of int", (void *)&get_id },
     { "type_ids", encoding_get, NULL, "0 for the first text, 1 for the second", (void *)&get_type },
@@ -124,6 +129,7 @@ static PyGetSetDef encoding_fields[] = {
     { "attention_mask", encoding_get, NULL, "0 for padding", (void *)&get_attention },
     { "offsets", encoding_get, NULL, "(start, end) in characters", (void *)&get_offsets },
     { "word_ids", encoding_get, NULL, "the word that each token belongs to, or None", (void *)&get_word },
+    { "sequence_ids", encoding_get, NULL, "0 for the first text, 1 for the second, None where special", (void *)&get_sequence },
     { "tokens", encoding_get, NULL, "a list of str", (void *)&get_token },
     { "overflowing", encoding_overflowing, NULL, "Encodings of what was cut off", NULL },
     { NULL }
@@ -143,18 +149,19 @@ PyType_Spec py_encoding_spec = { "encoderfile_c._core.Encoding", sizeof(Encoding
 static PyObject *tokenizer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "path", NULL };
-    PyObject *path;
+    PyObject *given, *path;
+    State *state = PyType_GetModuleState(type);
     ef_error err;
     ef_tokenizer *tokenizer;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:Tokenizer", names, PyUnicode_FSConverter,
-                                     &path))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Tokenizer", names, &given) ||
+        !py_path_take(state, given, "path", &path))
         return NULL;
     const char *text = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS
     tokenizer = ef_tokenizer_open(text, &err);
     Py_END_ALLOW_THREADS
     Py_DECREF(path);
-    if (!tokenizer) return py_raise_error(PyType_GetModuleState(type), &err);
+    if (!tokenizer) return py_raise_error(state, &err);
     return py_handle_new(type, "tokenizer", tokenizer, (void (*)(void *))ef_tokenizer_close);
 }
 
@@ -167,18 +174,17 @@ PyObject *py_tokenizer_of(State *state, Handle *model)
     return self;
 }
 
-static bool encode_cut(const char *word, ef_cut *cut)
+static bool encode_cut(State *state, const char *word, ef_cut *cut)
 {
     static const char *const words[] = {
         [EF_CUT_LONGEST] = "longest", [EF_CUT_FIRST] = "first", [EF_CUT_SECOND] = "second"
     };
     for (int i = 0; i < 3; i++)
         if (strcmp(word, words[i]) == 0) return *cut = (ef_cut)i, true;
-    PyErr_Format(PyExc_ValueError, "cut: found \"%s\", wanted longest, first or second", word);
-    return false;
+    return py_raise_input(state, "cut: found \"%s\", wanted longest, first or second", word);
 }
 
-static bool encode_options(PyObject *args, PyObject *kwargs, PyObject **inputs, ef_encode_options *o)
+static bool encode_options(State *state, PyObject *args, PyObject *kwargs, PyObject **inputs, ef_encode_options *o)
 {
     static char *names[] = { "inputs",       "max_length", "stride",   "pad_id",   "pad_length",
                              "pad_multiple", "threads",    "cut",      "cut_left", "overflow",
@@ -196,8 +202,10 @@ static bool encode_options(PyObject *args, PyObject *kwargs, PyObject **inputs, 
     o->no_special = !special;
     o->pad = pad;
     o->pad_left = pad_left;
-    return encode_cut(cut, &o->cut);
+    return encode_cut(state, cut, &o->cut);
 }
+
+enum { MANY_TEXTS = 16 };         /* of fewer a call is not ended between two */
 
 typedef PyObject *Encoded(State *, ef_tokens **, const Inputs *);
 
@@ -206,12 +214,16 @@ static PyObject *encode_run(State *state, const ef_tokenizer *tokenizer, const I
 {
     ef_error err;
     bool ok;
+    Progress p = { 0 };
+    PyObject *result = NULL;
+    bool many = inputs->count >= MANY_TEXTS;
     ef_tokens **out = PyMem_Calloc(inputs->count + 1, sizeof *out);
     if (!out) return PyErr_NoMemory();
+    if (many) py_progress_begin(&p, Py_None);
     Py_BEGIN_ALLOW_THREADS
     ok = ef_encode(tokenizer, inputs->in, inputs->count, o, out, &err);
     Py_END_ALLOW_THREADS
-    PyObject *result = ok ? then(state, out, inputs) : py_raise_error(state, &err);
+    if (!many || py_progress_end(&p)) result = ok ? then(state, out, inputs) : py_raise_error(state, &err);
     for (size_t i = 0; i < inputs->count; i++) ef_tokens_free(out[i]);
     PyMem_Free(out);
     return result;
@@ -223,7 +235,7 @@ static PyObject *encode_call(PyObject *self, PyObject *args, PyObject *kwargs, E
     PyObject *object, *result = NULL;
     ef_encode_options options;
     Inputs inputs;
-    if (!encode_options(args, kwargs, &object, &options) || !py_inputs_take(state, object, &inputs))
+    if (!encode_options(state, args, kwargs, &object, &options) || !py_inputs_take(state, object, &inputs))
         return NULL;
     ef_tokenizer *tokenizer = py_handle_enter((Handle *)self);
     if (tokenizer) {
@@ -270,9 +282,7 @@ static PyObject *encoded_arrays(State *state, ef_tokens **out, const Inputs *inp
     for (size_t i = 0; i < inputs->count; i++) {
         ef_tokens_ids(out[i], &n);
         if (i > 0 && n != width) {
-            PyErr_Format(PyExc_ValueError,
-                         "input %zu: found %zu tokens, wanted %zu as the first has: pad them", i, n,
-                         width);
+            py_raise_input(state, "input %zu: found %zu tokens, wanted %zu as the first has: pad them", i, n, width);
             Py_CLEAR(dict);
             return NULL;
         }
@@ -299,7 +309,7 @@ static PyObject *tokenizer_arrays(PyObject *self, PyObject *args, PyObject *kwar
 }
 
 /* The ids of a sequence of int (numpy's too), as int32. */
-static int32_t *decode_ids(PyObject *object, Py_ssize_t *count)
+static int32_t *decode_ids(State *state, PyObject *object, Py_ssize_t *count)
 {
     PyObject *tuple = PySequence_Tuple(object);
     if (!tuple) return NULL;
@@ -311,7 +321,8 @@ static int32_t *decode_ids(PyObject *object, Py_ssize_t *count)
         long id = whole ? PyLong_AsLong(whole) : -1;
         Py_XDECREF(whole);
         if (!PyErr_Occurred() && (id < 0 || id > INT32_MAX))
-            PyErr_Format(PyExc_ValueError, "id %zd: found %ld, wanted 0 or more", i, id);
+            py_raise_input(state, "id %zd: found %ld, wanted 0 to %d", i, id, INT32_MAX);
+        else if (PyErr_Occurred()) py_raise_own(state, "id");
         if (PyErr_Occurred()) {
             PyMem_Free(ids);
             ids = NULL;
@@ -330,7 +341,7 @@ static PyObject *tokenizer_decode(PyObject *self, PyObject *args, PyObject *kwar
     int skip = 0;
     Py_ssize_t count;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:decode", names, &object, &skip)) return NULL;
-    int32_t *ids = decode_ids(object, &count);
+    int32_t *ids = decode_ids(py_state_of(self), object, &count);
     ef_tokenizer *tokenizer = ids ? py_handle_enter((Handle *)self) : NULL;
     if (tokenizer) {
         ef_error err;

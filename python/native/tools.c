@@ -14,20 +14,17 @@ typedef struct ToolCall {
     PyObject *options, *progress;
 } ToolCall;
 
-static int tool_path(PyObject *object, PyObject **out)
-{
-    return object == Py_None || PyUnicode_FSConverter(object, out);
-}
-
-static bool tool_parse(const Tool *tool, PyObject *args, PyObject *kwargs, ToolCall *c)
+static bool tool_parse(State *state, const Tool *tool, PyObject *args, PyObject *kwargs, ToolCall *c)
 {
     char **names = (char **)tool->names;
-    if (tool->paths == 1)
-        return PyArg_ParseTupleAndKeywords(args, kwargs, "O&|OO", names, PyUnicode_FSConverter,
-                                           &c->path[0], &c->options, &c->progress);
-    return PyArg_ParseTupleAndKeywords(args, kwargs, tool->second_optional ? "O&|O&OO" : "O&O&|OO",
-                                       names, PyUnicode_FSConverter, &c->path[0], tool_path,
-                                       &c->path[1], &c->options, &c->progress);
+    PyObject *path[2] = { NULL };
+    bool ok = tool->paths == 1
+                  ? PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO", names, &path[0], &c->options, &c->progress)
+                  : PyArg_ParseTupleAndKeywords(args, kwargs, tool->second_optional ? "O|OOO" : "OO|OO", names, &path[0],
+                                                &path[1], &c->options, &c->progress);
+    if (path[1] == Py_None) path[1] = NULL;
+    for (int i = 0; ok && i < 2; i++) ok = !path[i] || py_path_take(state, path[i], names[i], &c->path[i]);
+    return ok;
 }
 
 static PyObject *tool_run(PyObject *module, PyObject *args, PyObject *kwargs, const Tool *tool)
@@ -36,7 +33,7 @@ static PyObject *tool_run(PyObject *module, PyObject *args, PyObject *kwargs, co
     ToolCall c = { 0 };
     PyObject *held = NULL, *report = NULL;
     const char *options, *path[2];
-    if (tool_parse(tool, args, kwargs, &c) && py_json_text(state, c.options, "options", &held, &options)) {
+    if (tool_parse(state, tool, args, kwargs, &c) && py_json_text(state, c.options, "options", &held, &options)) {
         Progress p;
         ef_error err;
         char *text;

@@ -7,7 +7,11 @@ import base64
 import contextlib
 import functools
 import io
+import json
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -100,6 +104,193 @@ def _sentence(folder: str) -> dict[str, Case]:
         **{f"pairwise {name}": (lambda c, name=name: model(c, similarity_fn_name=name).similarity_pairwise(rows(3, 4, 1), rows(3, 4, 2)))
            for name in ("cosine", "dot", "euclidean", "manhattan")},
         "similarity name": lambda c: model(c).similarity_fn_name,
+    }
+
+
+MODEL, MASKS, ONE = os.path.join("sentence", "mean"), os.path.join("pipelines", "masks"), os.path.join("pipelines", "one")
+
+
+@contextlib.contextmanager
+def changed(folder: str, **files: dict[str, Any] | list[Any]) -> Iterator[str]:
+    """A copy of a model's folder with keys of its JSON files set: config={"a": 1} is config.json; a list is the whole file."""
+    with tempfile.TemporaryDirectory() as made:
+        copy = os.path.join(made, "model")
+        shutil.copytree(os.path.join(GOLDEN, folder), copy)
+        for name, value in files.items():
+            path = os.path.join(copy, name + ".json")
+            if isinstance(value, dict) and os.path.isfile(path):
+                with open(path, encoding="utf-8") as file:
+                    value = {**json.load(file), **value}
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+        yield copy
+
+
+def with_config(call: Callable[[Any], Any], model: str = "SentenceTransformer", folder: str = MODEL, **config: Any) -> Case:
+    """call of a model whose config_sentence_transformers.json says so."""
+    def case(c: Any) -> Any:
+        with changed(folder, config_sentence_transformers={"model_type": model, **config}) as path:
+            return call(getattr(c, model)(path))
+
+    return case
+
+
+def saved(model: str, folder: str, call: Callable[[Any], Any], change: Callable[[Any], Any] = lambda m: None, **options: Any) -> Case:
+    """call of a model that was opened with options, changed, saved and opened again."""
+    def case(c: Any) -> Any:
+        with tempfile.TemporaryDirectory() as made:
+            first = getattr(c, model)(os.path.join(GOLDEN, folder), **options)
+            change(first)
+            first.save(os.path.join(made, "saved"))
+            return call(getattr(c, model)(os.path.join(made, "saved")))
+
+    return case
+
+
+def _sentence_more() -> dict[str, Case]:
+    """Settings of config_sentence_transformers.json, and what user code touches beside encode."""
+    def model(c: Any, **options: Any) -> Any:
+        return c.SentenceTransformer(os.path.join(GOLDEN, MODEL), **options)
+
+    def cut(m: Any) -> Any:
+        with m.truncate_embeddings(None):
+            whole = m.get_embedding_dimension()
+        return [m.truncate_dim, m.get_embedding_dimension(), whole, m.encode(TEXTS), m.encode("a", truncate_dim=7).shape]
+
+    def settings(m: Any) -> Any:
+        return [m.prompts, m.default_prompt_name, m.similarity_fn_name, m.truncate_dim, m.max_seq_length, len(m), m.encode(TEXTS)]
+
+    def shorter(m: Any) -> None:
+        m.max_seq_length, m.similarity_fn_name, m.truncate_dim = 6, "manhattan", 9
+        m.prompts["mine"] = "the text: "
+
+    def evaluated(c: Any) -> Any:
+        with tempfile.TemporaryDirectory() as made:
+            out = os.path.join(made, "new", "folder")
+            return model(c).evaluate(lambda m, path: {"dims": len(m.encode("a")), "made": os.path.isdir(path), "same": path == out}, out)
+
+    def others(m: Any) -> Any:
+        return [type(m[0]).__name__, type(m[1]).__name__, type(m._first_module()).__name__, type(m._last_module()).__name__,
+                [name for name, _ in m.named_children()], [type(one).__name__ for one in m], m[0].max_seq_length, m[0].get_embedding_dimension(),
+                m[1].pooling_mode, m[1].include_prompt, m[1].get_embedding_dimension(), m.config.hidden_size, str(m.device),
+                m.modalities, m.supports("text"), m.supports("image"), m.get_backend()]
+
+    def chained(m: Any) -> Any:
+        return [one is m for one in (m.eval(), m.train(False), m.requires_grad_(False), m.to("cpu"), m.cpu(), m.float())]
+
+    return {
+        "own width": with_config(cut, truncate_dim=5),
+        "own width, given": lambda c: with_truncation(c, 6),
+        "own width, whole": with_config(cut, truncate_dim=100),
+        "own width, binary": with_config(lambda m: m.encode(TEXTS, precision="ubinary"), truncate_dim=9),
+        "own width, normalized": with_config(lambda m: m.encode(TEXTS, normalize_embeddings=True), truncate_dim=5),
+        "own similarity": with_config(lambda m: [m.similarity_fn_name, m.similarity(rows(2, 4, 1), rows(3, 4, 2))], similarity_fn_name="euclidean"),
+        "own similarity, of tokens": with_config(lambda m: m.similarity_fn_name, similarity_fn_name="maxsim"),
+        "prompts, one of None": lambda c: (lambda m: [m.prompts, m.encode_query("a")])(model(c, prompts={"query": None, "mine": "the "})),
+        "own prompts and others": with_config(lambda m: list(m.prompts), prompts={"extra": "the ", "document": "text: "}),
+        "own default prompt": with_config(lambda m: m.encode(TEXTS), prompts={"extra": "the "}, default_prompt_name="extra"),
+        "own default prompt that is not there": with_config(lambda m: m.encode(TEXTS), default_prompt_name="extra"),
+        "saved": saved("SentenceTransformer", MODEL, settings, shorter),
+        "saved with prompts": saved("SentenceTransformer", MODEL, settings, prompts={"mine": "the text: "}, default_prompt_name="mine"),
+        "saved without modules.json": saved("SentenceTransformer", os.path.join("pipelines", "vectors"), settings, shorter),
+        "length of the constructor": lambda c: model(c, processor_kwargs={"model_max_length": 6}).encode(TEXTS),
+        "evaluated": evaluated,
+        "other attributes": lambda c: others(model(c)),
+        "other attributes without modules.json": lambda c: others(c.SentenceTransformer(os.path.join(GOLDEN, "pipelines", "vectors"))),
+        "chained calls": lambda c: chained(model(c)),
+        "device of the call": lambda c: model(c).encode("a", device="cpu"),
+        "rows of another feature": lambda c: model(c).encode(["the cat"], output_value="input_ids"),
+        "unknown feature": lambda c: model(c).encode(["the cat"], output_value="foo"),
+        "token embeddings in bits": lambda c: model(c).encode(TEXTS, output_value="token_embeddings", precision="ubinary"),
+        **{f"pairwise {name} of vectors": (lambda c, name=name: model(c, similarity_fn_name=name).similarity_pairwise(rows(3, 4, 1)[0], rows(3, 4, 2)[0]))
+           for name in ("cosine", "dot", "euclidean", "manhattan")},
+    }
+
+
+def _sentence_pooled() -> dict[str, Case]:
+    """Ways of pooling that the library itself has no option for."""
+    def pooled(call: Callable[[Any], Any], **settings: Any) -> Case:
+        def case(c: Any) -> Any:
+            modules = [{"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + kind}
+                       for i, (path, kind) in enumerate((("", "Transformer"), ("1_Ways", "Pooling")))]
+            words = {"normalizer": None, "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}}
+            with changed(MODEL, **{"modules": modules, "1_Ways/config": {"embedding_dimension": 16, **settings},
+                                   "tokenizer": words if settings.get("include_prompt") is False else {},
+                                   "tokenizer_config": {"tokenizer_class": "PreTrainedTokenizerFast"},
+                                   "config_sentence_transformers": {"prompts": {"query": "the cat: "}}}) as path:
+                return call(c.SentenceTransformer(path))
+
+        return case
+
+    return {
+        "an order of its own": pooled(lambda m: [m[1].pooling_mode, m[1].get_embedding_dimension(), m.encode(TEXTS)], pooling_mode=["mean", "cls"]),
+        "the usual order": pooled(lambda m: m.encode(TEXTS), pooling_mode=["cls", "mean"]),
+        "first behind the prompt": pooled(lambda m: m.encode_query(TEXTS), pooling_mode="cls", include_prompt=False),
+        "a prompt that ends in a token of a space": pooled(lambda m: m.encode_query(TEXTS), pooling_mode="mean", include_prompt=False),
+        "largest": pooled(lambda m: m.encode_query(TEXTS), pooling_mode="max", include_prompt=False),
+    }
+
+
+def with_truncation(c: Any, dims: int) -> Any:
+    with changed(MODEL, config_sentence_transformers={"truncate_dim": 5}) as path:
+        m = c.SentenceTransformer(path, truncate_dim=dims)
+        return [m.truncate_dim, m.encode(TEXTS)]
+
+
+def _cross_more() -> dict[str, Case]:
+    def scores(m: Any) -> Any:
+        return [repr(m.activation_fn), m.prompts, m.max_seq_length, len(m), m.config.num_labels, m.predict(PAIRS)]
+
+    def old(**config: Any) -> Case:
+        def case(c: Any) -> Any:
+            with changed(ONE, config=config) as path:
+                return scores(c.CrossEncoder(path))
+
+        return case
+
+    def named(name: str) -> Case:
+        """As sentence-transformers 6 saves a model: it names the activation beside the prompts."""
+        def case(c: Any) -> Any:
+            first = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}
+            task = {"transformer_task": "sequence-classification", "module_output_name": "scores",
+                    "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}}}
+            with changed(ONE, modules=[first], sentence_bert_config=task,
+                         config_sentence_transformers={"model_type": "CrossEncoder", "activation_fn": name, "prompts": {"q": "the "}}) as path:
+                return scores(c.CrossEncoder(path))
+
+        return case
+
+    return {
+        "no activation": named("torch.nn.modules.linear.Identity"),
+        "sigmoid": named("torch.nn.modules.activation.Sigmoid"),
+        "activation of others": named("os.getcwd"),
+        "no activation, in config.json": old(sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity"}),
+        "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
+        "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),
+        "without effect": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE)).predict(PAIRS, num_workers=2, device="cpu", foo=1),
+    }
+
+
+def _sparse_more() -> dict[str, Case]:
+    def pooled(**settings: Any) -> Case:
+        def case(c: Any) -> Any:
+            kinds = ("sparse_encoder.modules.mlm_transformer.MLMTransformer", "sparse_encoder.modules.splade_pooling.SpladePooling")
+            modules = [{"idx": i, "name": str(i), "path": "1_SpladePooling" if i else "", "type": "sentence_transformers." + kind}
+                       for i, kind in enumerate(kinds)]
+            with changed(MASKS, **{"modules": modules, "1_SpladePooling/config": settings,
+                                   "config_sentence_transformers": {"model_type": "SparseEncoder", "max_active_dims": 9}}) as path:
+                m = c.SparseEncoder(path)
+                return [m.max_active_dims, m.similarity_fn_name, len(m), type(m[1]).__name__, m[1].pooling_strategy,
+                        dense(m.encode(["the cat sat", "", "a dog"])), dense(m.encode(["the cat sat"], max_active_dims=200))]
+
+        return case
+
+    return {
+        **{f"pooled by {strategy} {act}": pooled(pooling_strategy=strategy, activation_function=act)
+           for strategy in ("max", "sum") for act in ("relu", "log1p_relu")},
+        "saved": saved("SparseEncoder", MASKS, lambda m: [m.max_active_dims, len(m), dense(m.encode("the cat"))], max_active_dims=4),
+        "modules": lambda c: len(c.SparseEncoder(os.path.join(GOLDEN, MASKS))),
     }
 
 
@@ -280,6 +471,87 @@ def _tokenizer(name: str) -> dict[str, Case]:
     }
 
 
+MORE_TOKENIZERS = [*TOKENIZERS, "text_models/c_xlmr", "text_models/c_albert", "text_models/c_camembert", "text_models/c_clip", "question_answering/deberta-v2",
+                   "pairs/clip", "process/mpnet", "process/bytes", "process/unigram", "question_answering/distilbert", "optimum/t5", "optimum/gpt2"]
+
+
+def _tokenizer_more(name: str) -> dict[str, Case]:
+    """What depends on a tokenizer's class, length and pipeline: on more tokenizers."""
+    def tok(c: Any, **settings: Any) -> Any:
+        return c.AutoTokenizer.from_pretrained(tokenizer_path(name), **settings)
+
+    def padded(c: Any, **settings: Any) -> Any:
+        t = tok(c, **settings)
+        if t.pad_token is None:
+            t.pad_token = t.unk_token
+        return t
+
+    def spans(c: Any) -> Any:
+        t = padded(c)
+        one, pair, batch = t("the cat, didn't"), t("the cat", "sat"), t(["a", "the cat sat"], padding=True)
+        chars = [getattr(pair, what)(0, 1, sequence_index=1) for what in ("char_to_token", "char_to_word", "word_to_tokens")]
+        return [[one.token_to_chars(i) for i in range(3)], one.token_to_word(1), one.token_to_sequence(1), one.char_to_token(4), one.char_to_word(5),
+                one.word_to_tokens(1), one.word_to_chars(1), one.word_to_tokens(77), chars, one.n_sequences, pair.n_sequences, pair.sequence_ids(),
+                batch.word_to_tokens(1, 1), batch.word_to_chars(1, 1), batch.char_to_token(1, 4), batch.token_to_chars(1, 2)._fields,
+                batch.sequence_ids(0)]
+
+    def added(c: Any) -> Any:
+        t = tok(c)
+        return [[[i, str(one), one.lstrip, one.rstrip, one.single_word, one.normalized, one.special] for i, one in sorted(t.added_tokens_decoder.items())],
+                sorted(t.get_added_vocab().items()), t.get_special_tokens_mask(t("the cat")["input_ids"], already_has_special_tokens=True)]
+
+    def another_pad(c: Any) -> Any:
+        t = tok(c)
+        t.pad_token = t.unk_token
+        return [t.pad_token, t.pad_token_id, t.special_tokens_map, t(["the cat sat", "a"], padding=True)["input_ids"]]
+
+    return {
+        "keys": lambda c: [list(tok(c)("the cat")), list(tok(c)("the cat", "sat", return_tensors="np")), tok(c).model_input_names],
+        "special": lambda c: [tok(c).special_tokens_map, tok(c).all_special_ids, tok(c).all_special_tokens],
+        "length alone": lambda c: tok(c)([TEXTS[0], TEXTS[2]], max_length=6)["input_ids"],
+        "length and padding": lambda c: [len(one) for one in padded(c)(TEXTS[:3], max_length=6, padding=True)["input_ids"]],
+        "to the limit": lambda c: [len(one) for one in padded(c, model_max_length=30)(TEXTS[:2], padding="max_length")["input_ids"]],
+        "to no limit": lambda c: [len(one) for one in padded(c, model_max_length=10**30)(TEXTS[:2], padding="max_length")["input_ids"]],
+        "pad to no limit": lambda c: padded(c, model_max_length=10**30).pad({"input_ids": [[5, 6], [7]]}, padding="max_length")["input_ids"],
+        "cut to no multiple": lambda c: padded(c)("a", padding=True, truncation=True, max_length=7, pad_to_multiple_of=4),
+        "padding None": lambda c: tok(c)("a", padding=None),
+        "spans": spans,
+        "added": added,
+        "another pad token": another_pad,
+        "unknown id": lambda c: [tok(c).decode([10**7]), tok(c).decode([5, 10**7]) == tok(c).decode([5])],
+        "id below 0": lambda c: tok(c).decode([-1]),
+        "text as words": lambda c: tok(c)("the cat", is_split_into_words=True),
+        "two texts as words": lambda c: tok(c)("the cat", "sat", is_split_into_words=True)["input_ids"],
+        "pair of words": lambda c: tok(c)([(["the", "cat"], ["sat"])], is_split_into_words=True)["input_ids"],
+        "empty second": lambda c: tok(c)("the cat", "")["input_ids"],
+        "later None": lambda c: tok(c)(["a", None]),
+        "surrogate": lambda c: tok(c)("\ud800"),
+        "slice": lambda c: [one.ids for one in tok(c)(["a", "the cat"])[0:1]],
+    }
+
+
+# Of a tokenizer.json: what config.json says of the model, and tokenizer_config.json of the class.
+CLASSES = {"process/wordpiece": [("bert", None), ("distilbert", None), ("electra", None), ("mpnet", "BertTokenizer"), ("distilbert", "DistilBertTokenizerFast"),
+                                 ("modernbert", None), ("modernbert", "BertTokenizer"), ("bert", "PreTrainedTokenizerFast"), ("bert", "NoSuchTokenizer"),
+                                 ("layoutlm", None), ("nystromformer", "BertTokenizer")],
+           "process/bytes": [("roberta", None), ("longformer", None), ("roberta", "PreTrainedTokenizerFast"), ("gpt2", None)],
+           "process/unigram": [("xlm-roberta", None), ("camembert", None), ("deberta-v2", None), ("t5", None),
+                               ("xlm-roberta", "XLMRobertaTokenizerFast")]}
+
+
+def _classes() -> dict[str, Case]:
+    def names(c: Any, name: str, model: str, said: str | None) -> Any:
+        with tempfile.TemporaryDirectory() as made:
+            shutil.copy(os.path.join(GOLDEN, name, "tokenizer.json"), made)
+            for file, content in (("config.json", {"model_type": model}), ("tokenizer_config.json", {"tokenizer_class": said} if said else {})):
+                with open(os.path.join(made, file), "w", encoding="utf-8") as out:
+                    json.dump(content, out)
+            t = c.AutoTokenizer.from_pretrained(made)
+            return [t.model_input_names, list(t("the cat"))]
+
+    return {f"{model} {said}": (lambda c, given=(name, model, said): names(c, *given)) for name, pairs in CLASSES.items() for model, said in pairs}
+
+
 # ---- ORTModelFor… ----
 
 ORT_MODELS = {"bus-ner": "TokenClassification", "pipelines/labels": "SequenceClassification", "pipelines/one": "SequenceClassification",
@@ -306,6 +578,11 @@ def _ort(name: str) -> dict[str, Case]:
         "int32": lambda c: (lambda m: list(m(**{k: v.astype(np.int32) for k, v in taken(m).items()}).values()))(model(c)),
         "positional": lambda c: (lambda m: list(m(*taken(m).values()).values()))(model(c)),
         "missing": lambda c: (lambda m: m(input_ids=ids))(model(c)),
+        "without types": lambda c: (lambda m: list(m(input_ids=ids, attention_mask=full["attention_mask"]).values()))(model(c)),
+        "no fields": lambda c: (lambda out: [getattr(out, name, "no such field") for name in
+                                             ("loss", "hidden_states", "attentions", "embeddings")])((lambda m: m(**taken(m)))(model(c))),
+        "attributes": lambda c: (lambda m: [m.provider, m.provider_options, m.model_type, m.input_shapes, m.output_shapes,
+                                            m.input_dtypes, m.output_dtypes, m.config.num_labels, list(m.config.id2label.values())])(model(c)),
         "lists": lambda c: (lambda m: m(**{k: v.tolist() for k, v in taken(m).items()}))(model(c)),
         "names": lambda c: (lambda m: [m.input_names, m.output_names, list(m.providers)])(model(c)),
     }
@@ -370,8 +647,14 @@ GROUPS: dict[str, dict[str, Case]] = {
     "util": _util(),
     **{f"cross {name}": _cross(name) for name in ("one", "several")},
     "sparse": _sparse(),
+    "sentence more": _sentence_more(),
+    "sentence pooled": _sentence_pooled(),
+    "cross more": _cross_more(),
+    "sparse more": _sparse_more(),
 }
-TOKENIZER_GROUPS: dict[str, dict[str, Case]] = {f"tokenizer {name}": _tokenizer(name) for name in TOKENIZERS}
+TOKENIZER_GROUPS: dict[str, dict[str, Case]] = {**{f"tokenizer {name}": _tokenizer(name) for name in TOKENIZERS},
+                                                 **{f"more of {name}": _tokenizer_more(name) for name in MORE_TOKENIZERS},
+                                                 "tokenizer classes": _classes()}
 ORT_GROUPS: dict[str, dict[str, Case]] = {**{f"ort {name}": _ort(name) for name in ORT_MODELS},
                                            **{f"ort {name}": _ort_other(name) for name in ORT_OTHERS}, "ort errors": _ort_errors()}
 

@@ -22,7 +22,7 @@ under() {
     { make -s -j"$(nproc)" "$(echo "$name" | tr sant SANT)=1" PARTS=library &&
         "$python" python/build.py --library "build/$name/lib/libencoderfile.a" --cflags "$flags" --out "$folder/encoderfile_c/_core.abi3.so"; } \
         >"$folder/log" 2>&1 || { tail -20 "$folder/log" && failed=$((failed + 1)) && echo "  FAILED: $name: it does not build" && return; }
-    EF_SLOW=1 PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66 LD_PRELOAD=$preload \
+    EF_PROGRAM=$PWD/build/encoderfile EF_SLOW=1 PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66 LD_PRELOAD=$preload \
         PYTHONPATH=$folder:tests/python $wrap "$python" tests/python/run.py "$@" >"$folder/log" 2>&1
     if [ $? = 0 ] && ! grep -q 'WARNING: ThreadSanitizer\|ERROR: AddressSanitizer\|runtime error:' "$folder/log"; then
         passed=$((passed + 1))

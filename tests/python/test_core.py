@@ -157,7 +157,7 @@ class Calls(unittest.TestCase):
             (lambda: model.predict({"words": ["a"], "boxes": [[1, 2, 3]]}), ValueError), (lambda: model.predict({"words": ["a"], "boxes": [[1, 2, 3, "x"]]}), TypeError),
             (lambda: model.predict({"words": ["a"], "boxes": []}), ValueError), (lambda: model.predict({"words": "abc"}), TypeError),
             (lambda: model.predict({"words": ["a"], "boxes": [[0, 0, 2**40, 5]]}), ValueError),
-            (lambda: model.predict("a\ud800"), UnicodeEncodeError), (lambda: model.predict(TEXT, 5), TypeError),
+            (lambda: model.predict("a\ud800"), errors.InputError), (lambda: model.predict(TEXT, 5), TypeError),
             (lambda: model.predict(TEXT, {"offsets": object()}), TypeError), (lambda: model.predict(TEXT, {"offsets": "foo"}), ValueError),
             (lambda: model.predict(), TypeError), (lambda: model.predict(TEXT, foo=1), TypeError), (lambda: model.run("foo", TEXT), ValueError),
             (lambda: model.run(5, TEXT), TypeError), (lambda: model.vectors(TEXT), ValueError), (lambda: ef.Model(None), TypeError),
@@ -171,7 +171,7 @@ class Calls(unittest.TestCase):
             (lambda: ef.inspect(NER, {"foo": 1}), ValueError), (lambda: ef.inspect(NER, 5), TypeError),
             (lambda: model.tokenizer.encode("a", cut="foo"), ValueError), (lambda: model.tokenizer.encode("a", max_length="x"), TypeError),
             (lambda: model.tokenizer.decode([-1]), ValueError), (lambda: model.tokenizer.decode(["a"]), TypeError),
-            (lambda: model.tokenizer.decode(5), TypeError), (lambda: model.tokenizer.decode([2**70]), OverflowError),
+            (lambda: model.tokenizer.decode(5), TypeError), (lambda: model.tokenizer.decode([2**70]), errors.InputError),
             (lambda: model.tokenizer.token_to_id(5), TypeError), (lambda: model.tokenizer.id_to_token("a"), TypeError),
             (lambda: ef.set_log(5), TypeError),
         ]
@@ -181,6 +181,64 @@ class Calls(unittest.TestCase):
                     call()
                 if isinstance(caught.exception, errors.EncoderfileError):
                     self.assertIs(errors.CLASSES[caught.exception.code], type(caught.exception))
+
+    def test_errors_are_of_the_documented_classes(self) -> None:
+        """InputError, also where Python itself found something wrong, and words that name what."""
+        model, graph, signs = self.ner, ef.Graph(NER), ef.Model(SIGNS)
+        ids = np.ones((2, 4), np.int64)
+        good = {"input_ids": ids, "attention_mask": ids, "token_type_ids": ids * 0}
+        ring: dict[str, Any] = {}
+        ring["offsets"] = ring
+        wrong: list[tuple[Any, str]] = [
+            (lambda: model.predict("a\ud800"), "input 0: .*surrogates not allowed"), (lambda: model.predict(["a", ("b", "\udfff")]), "input 1: .*surrogates"),
+            (lambda: model.predict(("a",)), "input 0: found a tuple of 1"), (lambda: model.predict({}), "input 0: found a dict without"),
+            (lambda: model.predict({"text": "a", "foo": 1}), 'input 0: found the key \'foo\' beside "text"'),
+            (lambda: model.predict({"words": ["a"], "boxes": [[1, 2, 3]]}), "a box of 3 numbers"),
+            (lambda: model.predict({"words": ["a"], "boxes": [[0, 0, 2**40, 5]]}), "a box: found 1099511627776, wanted 0 to 1000"),
+            (lambda: model.predict({"words": ["a"], "boxes": [[0, 0, 2**70, 5]]}), "a box: found a number of more than 64 bits"),
+            (lambda: model.predict({"words": ["a"], "boxes": []}), "found 0 boxes, wanted 1"),
+            (lambda: model.predict({"audio": np.zeros(9, np.float32)}), "found samples without a \"sampling_rate\""),
+            (lambda: model.predict({"audio": np.zeros(9, np.float32), "sampling_rate": 0}), "sampling_rate: found 0"),
+            (lambda: model.predict({"audio": np.zeros(9, np.float32), "sampling_rate": 2**40}), "sampling_rate: found 1099511627776"),
+            (lambda: model.predict({"audio": np.zeros((2, 3, 4), np.float32), "sampling_rate": 8000}), r"array of float32 \[2, 3, 4\]"),
+            (lambda: model.predict(TEXT, ring), "params: Circular reference"), (lambda: model.predict(TEXT, {"foo": 1}), 'unknown option "foo", wanted those of'),
+            (lambda: model.predict(TEXT, {1: 2}), 'unknown option "1"'), (lambda: model.predict(TEXT, {"pooling": "cls"}), 'unknown option "pooling"'),
+            (lambda: model.prepare(TEXT, {"foo": 1}), 'unknown option "foo"'),
+            (lambda: model.run("n\0r", TEXT), "task: found 'n.x00r'"), (lambda: model.run("\ud800", TEXT), "task: .*surrogates"),
+            (lambda: signs.predict({"image": np.zeros((4, 5, 2), np.uint8)}), r"array of uint8 \[4, 5, 2\], wanted"),
+            (lambda: signs.predict({"image": np.zeros((0, 0, 3), np.uint8)}), r"array of uint8 \[0, 0, 3\], wanted"),
+            (lambda: signs.predict({"image": np.zeros((4, 5, 3), np.float32)}), r"array of float32 \[4, 5, 3\], wanted"),
+            (lambda: signs.predict({"image": np.zeros((4, 5, 3), np.uint8)[::2]}), "input 0: found an array that is not contiguous"),
+            (lambda: signs.predict({"image": b"II*\0 and so on"}), "found TIFF, wanted JPEG, .* open it with Pillow and pass the Image"),
+            (lambda: graph.run({**good, "input_ids": np.ones((2, 8), np.int64)[:, ::2]}), "input_ids: found an array that is not contiguous"),
+            (lambda: graph.run({**good, "input_ids": np.array(["2020-01-01"], "M8[D]")}), "input_ids: cannot include dtype 'M'"),
+            (lambda: graph.run({**good, "\ud800": ids}), "the name of an input: .*surrogates"),
+            (lambda: ef.Model("a\0b"), "path: embedded null"), (lambda: ef.Graph("a\0b"), "path: embedded null"), (lambda: ef.Model("\ud800"), "path: .*surrogates"),
+            (lambda: ef.Model(NER, task="a\0b"), "task: embedded null"), (lambda: ef.inspect("a\0b"), "model: embedded null"),
+            (lambda: ef.export(NER, "a\0b"), "out: embedded null"), (lambda: ef.Model(NER, threads=-1), "threads: found -1, wanted 1 to 4096"),
+            (lambda: ef.Model(NER, threads=10**9), "threads: found 1000000000"), (lambda: ef.Model(NER, threads=2**40), "threads: found 1099511627776"),
+            (lambda: ef.Model(NER, threads=2**70), "threads: found a number of more than 64 bits"), (lambda: ef.Graph(NER, threads=-5), "threads: found -5"),
+            (lambda: ef.Model(NER, replicas=-1), "replicas: found -1"),
+        ]
+        for i, (call, words) in enumerate(wrong):
+            with self.subTest(i):
+                with self.assertRaisesRegex(errors.EncoderfileError, words) as caught:
+                    call()
+                self.assertIsInstance(caught.exception, errors.InputError)
+                self.assertIs(errors.CLASSES[caught.exception.code], errors.InputError)
+        for name, call in (("threads", lambda: ef.Model(NER, threads=1.5)), ("model", lambda: ef.validate(5)), ("task", lambda: model.run(5, TEXT)),  # type: ignore[arg-type]
+                           ("sampling_rate", lambda: model.predict({"audio": np.zeros(9, np.float32), "sampling_rate": "8"}))):
+            with self.assertRaisesRegex(TypeError, f"{name}: found <class"):
+                call()
+
+    def test_pictures_with_planes(self) -> None:
+        """torch's order of axes: one channel after the other."""
+        model = ef.Model(SIGNS)
+        rng = np.random.default_rng(5)
+        for channels in (1, 3):
+            picture = rng.integers(0, 256, (40, 50, channels), dtype=np.uint8)
+            planes = np.ascontiguousarray(picture.transpose(2, 0, 1))
+            self.assertEqual(model.predict({"image": planes}), model.predict({"image": picture}))
 
     def test_wrong_tensors(self) -> None:
         graph = ef.Graph(NER)
@@ -274,6 +332,15 @@ class Tools(unittest.TestCase):
                 ef.export(NER, os.path.join(made, "a"), None, raising)
             with self.assertRaises(errors.CancelledError):
                 ef.export(NER, os.path.join(made, "b"), None, lambda *_: False)
+            self.assertEqual(os.listdir(made), [])
+            kept = os.path.join(made, "kept")
+            os.mkdir(kept)
+            with self.assertRaises(errors.CancelledError):
+                ef.export(NER, os.path.join(kept, "d", "e"), None, lambda *_: False)
+            self.assertEqual(os.listdir(kept), [])  # what was there stays
+            with self.assertRaises(errors.CancelledError):
+                ef.export(NER, kept, None, lambda *_: False)
+            self.assertEqual(os.listdir(made), ["kept"])
             ef.export(NER, os.path.join(made, "c"))
 
     def test_log(self) -> None:

@@ -7,7 +7,12 @@ import base64
 import importlib.util
 import json
 import os
+import pathlib
+import pickle
+import shutil
+import signal
 import tempfile
+import time
 import types
 import unittest
 from typing import Any
@@ -16,7 +21,9 @@ import face_cases
 import numpy as np
 
 import encoderfile_c
+import encoderfile_c.ort
 import encoderfile_c.similarity
+from encoderfile_c._arrays import has_torch
 from encoderfile_c.errors import EncoderfileError
 
 NEAR = 1e-4
@@ -112,6 +119,41 @@ class Faces(unittest.TestCase):
     def test_tokenizers(self) -> None:
         self.check("tokenizers", face_cases.TOKENIZER_GROUPS, encoderfile_c)
 
+    def test_a_tokenizer_is_saved(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = encoderfile_c.AutoTokenizer.from_pretrained("examples/bus-ner").save_pretrained(folder)
+            self.assertLessEqual({"tokenizer.json", "tokenizer_config.json"}, {os.path.basename(path) for path in paths})
+            again = encoderfile_c.AutoTokenizer.from_pretrained(folder)
+            self.assertEqual(again("bus to Goa"), encoderfile_c.AutoTokenizer.from_pretrained("examples/bus-ner")("bus to Goa"))
+            opened = encoderfile_c.tokenization.PreTrainedTokenizer(encoderfile_c.Tokenizer(folder))
+            with self.assertRaisesRegex(encoderfile_c.UnsupportedError, "open already"):
+                opened.save_pretrained(folder)
+
+    def test_ctrl_c_ends_many_texts(self) -> None:
+        """Within the call, not behind it."""
+        class Ended(Exception):
+            pass
+
+        def end(*_: Any) -> None:
+            raise Ended
+
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"))
+        texts = ["bus from Bangalore to Mumbai " * 20] * 8000
+        begun = time.monotonic()
+        tokenizer.backend.encode(texts)
+        whole = time.monotonic() - begun
+        before = signal.signal(signal.SIGALRM, end)
+        try:
+            begun = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, whole / 10)
+            with self.assertRaises(Ended):
+                tokenizer.backend.encode(texts)
+            self.assertLess(time.monotonic() - begun, 0.1 + whole / 2)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(tokenizer("bus to Goa")["input_ids"], tokenizer.encode("bus to Goa"))
+
     def test_optimum(self) -> None:
         classes = types.SimpleNamespace(**{name: getattr(encoderfile_c, name) for name in dir(encoderfile_c) if name.startswith("ORT")},
                                         onnx_folder=face_cases.tokenizer_path)
@@ -133,6 +175,91 @@ class Faces(unittest.TestCase):
             np.testing.assert_allclose(again(pixel_values=given).logits, out.logits, atol=1e-5)
             self.assertEqual(again.config.id2label, model.config.id2label)
 
+    def test_saving_what_was_exported(self) -> None:
+        labels = os.path.join(face_cases.GOLDEN, "pipelines", "labels")
+        ids = np.array([[2, 5, 6, 3]])
+        feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        with tempfile.TemporaryDirectory() as made:
+            encoderfile_c.export(labels, os.path.join(made, "exported"))
+            os.makedirs(os.path.join(made, "hub", "onnx"))
+            shutil.copy(os.path.join(made, "exported", "model.onnx"), os.path.join(made, "hub", "onnx", "model.onnx"))
+            shutil.copy(os.path.join(made, "exported", "config.json"), os.path.join(made, "hub", "config.json"))
+            wanted = encoderfile_c.ORTModelForSequenceClassification.from_pretrained(labels)(**feeds).logits
+            for name, path in (("exported", "exported/model.onnx"), ("hub", "hub/onnx/model.onnx"), ("exported/model.onnx", "exported/model.onnx")):
+                with self.subTest(of=name):
+                    model = encoderfile_c.ORTModelForSequenceClassification.from_pretrained(os.path.join(made, name))
+                    self.assertEqual((str(model.path), model.model_name), (os.path.join(made, path), "model.onnx"))
+                    saved = os.path.join(made, "saved", name.replace("/", "-"))
+                    model.save_pretrained(saved)
+                    model.save_pretrained(saved)
+                    self.assertEqual(sorted(os.listdir(saved)), ["config.json", "model.onnx"])
+                    again = encoderfile_c.ORTModelForSequenceClassification.from_pretrained(saved)
+                    np.testing.assert_array_equal(again(**feeds).logits, wanted)
+                    self.assertEqual(again.config.to_dict(), model.config.to_dict())
+
+    def test_saving_external_data(self) -> None:
+        """Weights beside the file go with it: those that it names, inside of its folder."""
+        with tempfile.TemporaryDirectory() as made:
+            folder, long = pathlib.Path(made), "w" * 200
+            (folder / "in/deep").mkdir(parents=True)
+            names = ("model.onnx_data", "deep/more.bin", long, "../outside", "absent")
+            entries = [b"\n\x08location\x12" + (bytes([len(name)]) if len(name) < 128 else bytes([len(name) & 127 | 128, len(name) >> 7])) + name.encode()
+                       for name in names]
+            for name in ("in/model.onnx_data", "in/deep/more.bin", "in/" + long, "in/other.bin", "outside"):
+                (folder / name).write_bytes(name.encode())
+            (folder / "in/model.onnx").write_bytes(b"".join(entries) + b"\n\x08location\x12")
+            encoderfile_c.ort._copy_onnx(folder / "in/model.onnx", folder / "out")
+            found = sorted(path.relative_to(folder / "out").as_posix() for path in (folder / "out").rglob("*") if path.is_file())
+            self.assertEqual(found, ["deep/more.bin", "model.onnx", "model.onnx_data", long])
+
+    def test_inputs_that_may_be_missing(self) -> None:
+        """optimum-onnx 0.1.0: token_type_ids are zeros, the mask of a text beside pictures ones, and nothing else is made up."""
+        ids = np.array([[2, 5, 6, 3]])
+        mask = np.ones_like(ids)
+        tagger = encoderfile_c.ORTModelForTokenClassification.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"))
+        full = tagger(ids, mask, np.zeros_like(ids)).logits
+        np.testing.assert_array_equal(tagger(ids, mask).logits, full)
+        np.testing.assert_array_equal(tagger(input_ids=ids, attention_mask=mask, token_type_ids=None).logits, full)
+        for given in ({"input_ids": ids}, {"attention_mask": mask}, {}):
+            with self.subTest(given=list(given)), self.assertRaises(ValueError):
+                tagger(**given)
+        with self.assertRaises(ValueError):
+            encoderfile_c.ORTModelForCustomTasks.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"))(input_ids=ids, attention_mask=mask)
+        clip = encoderfile_c.ORTModelForZeroShotImageClassification.from_pretrained(os.path.join(face_cases.GOLDEN, "pairs", "clip"))
+        pixels = np.random.default_rng(1).standard_normal((1, 3, 24, 24)).astype(np.float32)
+        np.testing.assert_array_equal(clip(ids, pixels).logits_per_image, clip(ids, pixels, mask).logits_per_image)
+
+    def test_attributes(self) -> None:
+        """Those of a model and of its answers in optimum-onnx 0.1.0."""
+        labels = os.path.join(face_cases.GOLDEN, "pipelines", "labels")
+        with tempfile.TemporaryDirectory() as made:
+            encoderfile_c.export(labels, made)
+            config = json.loads(pathlib.Path(made, "config.json").read_text())
+            model = encoderfile_c.ORTModelForSequenceClassification.from_pretrained(made)
+            names = list(model.input_names)
+            self.assertEqual(model.input_shapes, {name: ["batch_size", "sequence_length"] for name in names})
+            self.assertEqual(model.input_dtypes, dict.fromkeys(names, "tensor(int64)"))
+            self.assertEqual((model.output_shapes, model.output_dtypes), ({"logits": ["batch_size", 3]}, {"logits": "tensor(float)"}))
+            self.assertEqual((model.provider, model.provider_options, model.preprocessors, model.model_type),
+                             ("CPUExecutionProvider", {"CPUExecutionProvider": {}}, [], "onnx_model"))
+            self.assertEqual((str(model.dtype), str(model.device)), ("torch.float32" if has_torch() else "float32", "cpu"))
+            feeds = {name: np.array([[1, 1, 1]]) for name in names}
+            out = model(**feeds)
+            self.assertEqual((out.loss, out.hidden_states, out.attentions, list(out)), (None, None, None, ["logits"]))
+            for wrong in ("pooler_output", "start_logits"):
+                self.assertFalse(hasattr(out, wrong))
+            with self.assertRaises(KeyError):
+                out["loss"]
+            self.assertEqual([one.name for one in model.session.get_inputs()], names)
+            np.testing.assert_array_equal(model.session.run(["logits"], feeds)[0], out.logits)
+            for name in ("id2label", "label2id"):
+                config.pop(name, None)
+            for count, wanted in ((None, 2), (3, 3)):
+                pathlib.Path(made, "config.json").write_text(json.dumps(config if count is None else {**config, "num_labels": count}))
+                bare = encoderfile_c.ORTModelForSequenceClassification.from_pretrained(made).config
+                self.assertEqual((bare.num_labels, bare.id2label), (wanted, {i: f"LABEL_{i}" for i in range(wanted)}))
+                self.assertEqual(bare.label2id, {f"LABEL_{i}": i for i in range(wanted)})
+
     def test_fixed_shapes(self) -> None:
         tokenizer = encoderfile_c.ONNXTokenizer(os.path.join(face_cases.EXAMPLES, "bus-ner"), batch_size=2, sequence_length=8)
         found = tokenizer(["a bus", "to Goa", "AC sleeper bus from Bangalore to Mumbai tomorrow"])
@@ -140,6 +267,59 @@ class Faces(unittest.TestCase):
                          {name: ((4, 8), "int64") for name in ("input_ids", "token_type_ids", "attention_mask")})
         self.assertEqual([len(part["input_ids"]) for part in tokenizer.chunks(["a"] * 5)], [2, 2, 2])
         self.assertEqual(tokenizer("a bus")["attention_mask"].tolist(), [[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]])
+
+    def test_only_the_cpu(self) -> None:
+        path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
+        model = encoderfile_c.SentenceTransformer(path, device="cpu")
+        cross = encoderfile_c.CrossEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "one"))
+        sparse = encoderfile_c.SparseEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "masks"))
+        for device in (None, "cpu", "cpu:0", ["cpu", "cpu"], []):
+            self.assertEqual(model.encode("a", device=device).shape, (16,))
+        refused = {"open": lambda: encoderfile_c.SentenceTransformer(path, device="cuda"), "encode": lambda: model.encode("a", device="cuda:0"),
+                   "one of two": lambda: model.encode(["a"], device=["cpu", "cuda"]), "pool": lambda: model.start_multi_process_pool(["cuda:0"]),
+                   "to": lambda: model.to("mps"), "to device": lambda: model.to(device="cuda"), "number": lambda: model.to(0),
+                   "cuda": lambda: model.cuda(), "predict": lambda: cross.predict(("a", "b"), device="cuda"),
+                   "rank": lambda: cross.rank("a", ["b"], device="cuda"), "sparse": lambda: sparse.encode("a", device="cuda")}
+        for name, call in refused.items():
+            with self.subTest(name), self.assertRaisesRegex(ValueError, "runs on CPUs only"):
+                call()
+
+    def test_what_is_not_there_says_so(self) -> None:
+        path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
+        model = encoderfile_c.SentenceTransformer(path)
+        for call in (model.train, model.requires_grad_):
+            with self.assertRaisesRegex(ValueError, "does not train"):
+                call()
+        with self.assertRaisesRegex(AttributeError, "auto_model"):
+            model[0].auto_model
+        with self.assertRaisesRegex(ValueError, "inside the model's own"):
+            model.save(os.path.join(path, "inside"))
+        with self.assertRaisesRegex(ValueError, "pooling"):
+            encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "pipelines", "vectors"), model_kwargs={"pooling": "cls"}).save("/tmp/x")
+        with tempfile.TemporaryDirectory() as made:
+            package = os.path.join(made, "mean.encoderfile")
+            encoderfile_c.build(path, package)
+            packed = encoderfile_c.SentenceTransformer(package)
+            self.assertIsNone(packed.config)
+            np.testing.assert_allclose(packed.encode("the cat"), model.encode("the cat"), atol=1e-5)
+            with self.assertRaisesRegex(ValueError, "needs the model's folder"):
+                packed.save(os.path.join(made, "saved"))
+
+    def test_files_of_a_saved_model(self) -> None:
+        path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
+        model = encoderfile_c.SentenceTransformer(path)
+        with tempfile.TemporaryDirectory() as made:
+            model.save_pretrained(made)
+            self.assertEqual(sorted(os.listdir(made)), sorted(os.listdir(path)))
+            model.prompts["mine"] = "the "
+            model.save(made)
+            first = encoderfile_c.SentenceTransformer(made)
+            first.max_seq_length = 5
+            first.save(made)                                        # onto itself
+            again = encoderfile_c.SentenceTransformer(made)
+            self.assertEqual((again.prompts["mine"], again.max_seq_length), ("the ", 5))
+            pickled = pickle.loads(pickle.dumps(again))
+            self.assertTrue(np.array_equal(pickled.encode("a cat"), again.encode("a cat")))
 
     def test_errors_are_documented_ones(self) -> None:
         with self.assertRaises(EncoderfileError) as caught:

@@ -97,6 +97,10 @@ class Export(Folder):
         self.assertEqual(quiet(validate_optimum_compatibility, self.exported), (True, "✅ Model is compatible with Optimum!\n"))
         found, said = quiet(validate_optimum_compatibility, self.tmp)
         self.assertEqual((found, said), (False, "❌ Missing required files: model.onnx, config.json\n"))
+        for nothing in (None, 5, "", b"exported", []):
+            found, said = quiet(validate_optimum_compatibility, nothing)
+            self.assertIs(found, False)
+            self.assertIn("❌ No folder", said)
         broken = self.tmp / "broken"
         shutil.copytree(self.exported, broken)
         (broken / "model.onnx").write_bytes(b"no model")
@@ -243,6 +247,47 @@ class Processors(Folder):
         model = ORTModelForTokenClassification.from_pretrained(self.tmp / "fixed")
         self.assertEqual(model(**processor("bus to Goa")).logits.shape, (2, 16, 19))
 
+    def test_cut_to_fixed_shapes(self):
+        """A pipeline whose tokenizer has a fixed length cuts what is longer."""
+        for model, task, text in (("labels", "text-classification", "Ada "), ("labels", "sentiment-analysis", "Ada "),
+                                  ("vectors", "feature-extraction", "Ada "), ("masks", "fill-mask", "[MASK] "), ("tags", "ner", "Ada ")):
+            with self.subTest(task=task):
+                folder, _ = quiet(export_with_config, GOLDEN / "pipelines" / model, self.tmp / ("fixed-" + task), static_shapes=(1, 8))
+                tokenizer = modelexport.ONNXTokenizer(AutoTokenizer.from_pretrained(folder), batch_size=1, sequence_length=8)
+                for processor in (tokenizer, ONNXAutoProcessor.from_model(folder / "model.onnx")):
+                    pipe = create_pipeline(task, folder / "model.onnx", data_processor=processor)
+                    self.assertEqual(pipe(text + "x " * 99), pipe(text + "x " * 30))
+
+    def test_no_text(self):
+        processor = ONNXAutoProcessor.from_model(self.onnx)
+        for wrong in ([], None, 5, "", "  ", ["Goa", None], ["Goa", 5], ["Goa", " "]):
+            with self.subTest(given=wrong), self.assertRaises(modelexport.ONNXProcessorError):
+                processor(wrong)
+        self.assertEqual(processor(np.array(["Goa", "Pune"]))["input_ids"].shape[0], 2)
+        self.assertEqual(processor.decode(processor.encode("bus to goa"), skip_special_tokens=True), "bus to goa")
+
+    def test_rate_of_sounds(self):
+        """That of preprocessor_config.json, beside the graph or where one says."""
+        folder = pathlib.Path(shutil.copytree(GOLDEN / "speech/wav2vec2", self.tmp / "slow"))
+        told = json.loads((folder / "preprocessor_config.json").read_text())
+        (folder / "preprocessor_config.json").write_text(json.dumps({**told, "sampling_rate": 8000}))
+        (self.tmp / "bare-sound").mkdir()
+        shutil.copy(folder / "model.onnx", self.tmp / "bare-sound/sound.onnx")
+        shutil.copy(folder / "config.json", self.tmp / "bare-sound")
+        for given in ((folder / "model.onnx",), (self.tmp / "bare-sound/sound.onnx", folder)):
+            processor = ONNXAutoProcessor.from_model(*given)
+            self.assertEqual(processor.processor.sampling_rate, 8000)
+            self.assertEqual(processor(np.ones(1600, np.float32))["input_values"].shape, (1, 1600))
+        self.assertEqual(modelexport.ONNXFeatureExtractor(folder).sampling_rate, 8000)
+        self.assertEqual(modelexport.ONNXFeatureExtractor(folder, sampling_rate=44100).sampling_rate, 44100)
+        for wrong in (None, [], np.zeros(0, np.float32)):
+            with self.assertRaises(modelexport.ONNXProcessorError):
+                processor(wrong)
+
+    def test_video(self):
+        with self.assertRaises(modelexport.UnsupportedModalityError):
+            modelexport.ONNXVideoProcessor("a model", num_frames=16)
+
     def test_overrides(self):
         processor = ONNXAutoProcessor.from_model(self.onnx, batch_size=3, sequence_length=7)
         self.assertEqual(processor("Goa")["input_ids"].shape, (3, 7))
@@ -282,6 +327,69 @@ class Processors(Folder):
         self.assertTrue(issubclass(modelexport.ModelLoadError, ValueError))
 
 
+class Helpers(Folder):
+    def test_preprocessors(self):
+        """Pixels are those of a pipeline, which test_pipelines.py holds against transformers."""
+        images = encoderfile_c.AutoImageProcessor.from_pretrained("examples/road-signs")
+        pixels = np.random.default_rng(1).integers(0, 255, (40, 30, 3), np.uint8)
+        wanted = encoderfile_c.Model("examples/road-signs").prepare({"image": pixels})["pixel_values"].numpy()
+        for given, rows in ((pixels, 1), ([pixels, pixels], 2)):
+            found = images(given, return_tensors="np")
+            self.assertEqual((list(found), found.pixel_values.shape, found.pixel_values.dtype.name), (["pixel_values"], (rows, 3, 48, 48), "float32"))
+            np.testing.assert_array_equal(found.pixel_values[-1], wanted[0])
+        self.assertIsInstance(images(images=pixels)["pixel_values"], list)
+        self.assertEqual(images.size, {"height": 48, "width": 48})
+        self.assertEqual(images(pixels, size={"height": 48, "width": 48}, return_tensors="np").pixel_values.shape, (1, 3, 48, 48))
+        for wrong in ({"size": {"height": 9, "width": 9}}, {"do_resize": False}, {"return_tensors": "tf"}):
+            with self.subTest(given=wrong), self.assertRaises(ValueError):
+                images(pixels, **wrong)
+        with self.assertRaises(ValueError):
+            images([])
+        with self.assertRaises(ValueError):
+            encoderfile_c.AutoImageProcessor.from_pretrained(NER)
+        images.save_pretrained(self.tmp / "saved-images")
+        self.assertEqual(json.loads((self.tmp / "saved-images/preprocessor_config.json").read_text()), images.to_dict())
+        wrapped = modelexport.ONNXImageProcessor(images, 2, 48, 48)
+        self.assertEqual(wrapped(pixels)["pixel_values"].shape, (2, 3, 48, 48))
+
+    def test_feature_extractor(self):
+        extractor = encoderfile_c.AutoFeatureExtractor.from_pretrained(GOLDEN / "speech/wav2vec2")
+        long, short = np.sin(np.arange(3000)).astype(np.float32), np.sin(np.arange(1000)).astype(np.float32)
+        found = extractor(long, sampling_rate=16000, return_tensors="np")["input_values"]
+        np.testing.assert_allclose(found[0], (long - long.mean()) / np.sqrt(long.var() + 1e-7), atol=1e-5)
+        self.assertEqual([one.shape for one in extractor([long, short])["input_values"]], [(3000,), (1000,)])
+        both = extractor([long, short], padding=True, return_tensors="np")["input_values"]
+        padded = np.pad(short, (0, 2000))    # without a mask, its silence is part of the mean: transformers 5.22
+        np.testing.assert_allclose(both[1], (padded - padded.mean()) / np.sqrt(padded.var() + 1e-7), atol=1e-5)
+        for wrong in ({"sampling_rate": 8000}, {"max_length": 9}, {"padding": "max_length"}):
+            with self.subTest(given=wrong), self.assertRaises(ValueError):
+                extractor(long, **wrong)
+        for sounds in (None, [], [long, []], [[long]], [long, short]):
+            with self.subTest(sounds=str(sounds)[:20]), self.assertRaises(ValueError):
+                extractor(sounds, return_tensors="np")
+        self.assertEqual(modelexport.ONNXFeatureExtractor(extractor, 2, 500)(long)["input_values"].shape, (2, 500))
+
+    def test_load_preprocessor(self):
+        for path, kind in ((NER, "PreTrainedTokenizer"), ("examples/road-signs", "ImageProcessor"), (GOLDEN / "speech/wav2vec2", "FeatureExtractor"),
+                           (GOLDEN / "pairs/clip", "ONNXProcessor")):
+            self.assertEqual(type(modelexport.load_preprocessor(path)).__name__, kind)
+        with self.assertRaises(modelexport.ProcessorNotFoundError):
+            modelexport.load_preprocessor(self.tmp / "nothing")
+
+    def test_pipeline_and_its_times(self):
+        for given in (self.onnx, self.exported):
+            self.assertEqual(modelexport.create_inference_pipeline(given).task, "token-classification")
+        with self.assertRaises(ValueError):
+            modelexport.create_inference_pipeline(self.onnx, device="cuda")
+        calls = []
+        found = modelexport.benchmark_inference(calls.append, "bus to Goa", num_runs=5, warmup_runs=2)
+        self.assertEqual(calls, ["bus to Goa"] * 7)
+        self.assertEqual(list(found), ["mean_ms", "std_ms", "min_ms", "max_ms", "throughput"])
+        self.assertTrue(0 < found["min_ms"] <= found["mean_ms"] <= found["max_ms"])
+        with self.assertRaises(ValueError):
+            modelexport.benchmark_inference(calls.append, "bus to Goa", num_runs=0)
+
+
 class Entities(Folder):
     def test_export_and_verify(self):
         found, said = quiet(export_to_onnx, str(NER), str(self.tmp / "ner"), quantize=True)
@@ -305,6 +413,9 @@ class Entities(Folder):
         self.assertEqual(len(result), 9)
         self.assertEqual(ner.batch_extract(["", "bus to Goa"])[1]["DEST"], "Goa")
         self.assertEqual(set(ner.extract("  ").values()), {None})
+        for wrong in (ner.extract, ner.extract_detailed):
+            with self.assertRaises(TypeError):
+                wrong(None)
         query = "AC  sleeper\tfrom Bangalore"
         for entity in ner.extract_detailed(query)["raw_entities"]:
             self.assertEqual(query[entity["start"]:entity["end"]], entity["text"])

@@ -5,6 +5,8 @@ import base64
 import io
 import json
 import pathlib
+import shutil
+import tempfile
 import threading
 import unittest
 import warnings
@@ -265,6 +267,7 @@ class OnlyHere(unittest.TestCase):
         for question, context, says in (("", "a", "`question` cannot be empty"), ("a", "", "`context` cannot be empty")):
             with self.assertRaisesRegex(ValueError, says):
                 pipe(question=question, context=context)
+        self.assertEqual(pipe("Who?", "Ada was born in London."), one)  # transformers 4.57
         with self.assertRaisesRegex(ValueError, r"top_k parameter should be >= 1 \(got 0\)"):
             pipe(question="a", context="b", top_k=0)
 
@@ -278,6 +281,50 @@ class OnlyHere(unittest.TestCase):
         for wrong, kind in ((np.zeros((2, 100), np.float32), ValueError), ([0.0, 1.0], TypeError), (None, TypeError), ({"raw": sound}, ValueError)):
             with self.subTest(wrong=type(wrong).__name__), self.assertRaises(kind):
                 pipe([wrong] if isinstance(wrong, list) else wrong)
+
+    def test_samples_without_a_rate_have_the_models(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(GOLDEN / "speech/wav2vec2", folder, dirs_exist_ok=True)
+            settings = pathlib.Path(folder, "preprocessor_config.json")
+            settings.write_text(json.dumps({**json.loads(settings.read_text()), "sampling_rate": 8000}))
+            sound = (np.sin(np.arange(8000) / 20) / 4).astype(np.float32)
+            with pipeline("audio-classification", folder) as pipe, encoderfile_c.Model(folder) as model:
+                wanted = pipe({"raw": sound, "sampling_rate": 8000})
+                self.assertNotEqual(pipe({"raw": sound, "sampling_rate": 16000}), wanted)
+                self.assertEqual(pipe(sound), wanted)
+                self.assertEqual(pipeline("audio-classification", model)(sound), wanted)
+                self.assertEqual(pipe.feature_extractor.sampling_rate, 8000)
+                self.assertEqual(pipe.feature_extractor(sound)["input_values"].shape, (1, 8000))
+
+    def test_what_a_pipeline_has(self):
+        pipe = opened("ner", GOLDEN / "pipelines/tags")
+        config = json.loads((GOLDEN / "pipelines/tags/config.json").read_text())
+        self.assertEqual(pipe.model.config.id2label, {int(key): label for key, label in config["id2label"].items()})
+        self.assertEqual((pipe.model.config.model_type, pipe.model.device), (config["model_type"], "cpu"))
+        self.assertEqual(pipe.tokenizer("Ada")["input_ids"], list(pipe.model.tokenizer.encode("Ada").ids))
+        self.assertEqual(pipe.predict("Ada Lovelace"), pipe("Ada Lovelace"))
+        self.assertEqual(pipe.transform(["Ada"]), pipe(["Ada"]))
+        self.assertIs(pipeline("ner", pipe.model).model.core, pipe.model.core)
+        self.assertIsNone(pipe.image_processor)
+        with encoderfile_c.Model(GOLDEN / "pipelines/tags") as model:
+            self.assertEqual(pipeline("ner", model).model.config.id2label, pipe.model.config.id2label)
+        with tempfile.TemporaryDirectory() as folder:
+            pipe.save_pretrained(folder)
+            with pipeline(model=folder) as copy:
+                self.assertEqual(copy("Ada Lovelace"), pipe("Ada Lovelace"))
+
+    def test_processor_of_pictures(self):
+        processor = opened("image-classification", "examples/road-signs").image_processor
+        settings = json.loads(pathlib.Path("examples/road-signs/preprocessor_config.json").read_text())
+        self.assertEqual(processor.size, settings["size"])
+        self.assertEqual(processor("examples/road-signs/pictures/stop.png")["pixel_values"].ndim, 4)
+
+    def test_an_empty_text_is_its_special_tokens(self):
+        """Also where a tokenizer makes no blank of white space; what `predict` is given stays refused."""
+        with encoderfile_c.Model(GOLDEN / "strides/roberta") as model:
+            self.assertEqual(pipeline("ner", model)(""), [])
+            with self.assertRaisesRegex(ValueError, "Cannot tokenize empty string"):
+                model.predict([""])
 
     def test_speech(self):
         pipe = opened("automatic-speech-recognition", GOLDEN / "speech/ctc")

@@ -38,6 +38,7 @@ for cpu in x86_64 aarch64; do
     check "$cpu: one visible name" test "$(nm -D --defined-only "$core" | awk '{ print $3 }')" = PyInit__core
     check "$cpu: glibc 2.17" sh -c "! nm -D '$core' | grep -oE 'GLIBC_2[.][0-9]+' | sort -uV | tail -1 | grep -qvE 'GLIBC_2[.]([0-9]|1[0-7])\$'"
     check "$cpu: no library but the C library's" sh -c "! readelf -d '$core' | grep NEEDED | grep -qvE 'lib(c|m|pthread|dl)[.]so|ld-linux'"
+    check "$cpu: assertions are on" sh -c "nm -D '$core' | grep -q __assert_fail"
     check "$cpu: stubs and py.typed" sh -c "ls '$dir/$cpu/encoderfile_c/py.typed' '$dir/$cpu/encoderfile_c/_core.pyi'"
     if "$python" -c 'import auditwheel' 2>/dev/null; then
         check "$cpu: auditwheel" sh -c "'$python' -m auditwheel show '$file' | tr '\n' ' ' | grep -q 'manylinux_2_17_$cpu'"

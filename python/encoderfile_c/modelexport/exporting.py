@@ -80,7 +80,10 @@ def export_onnx_with_hierarchy(model_name: StrPath, output_path: StrPath, **kwar
 
 def validate_optimum_compatibility(model_dir: StrPath) -> bool:
     """Whether Optimum loads the folder, by what its loader looks at; says why not."""
-    folder = Path(model_dir)
+    if not isinstance(model_dir, (str, os.PathLike)) or not os.fspath(model_dir):
+        print(f"❌ No folder: found {model_dir!r}, wanted the path of an exported model")
+        return False
+    folder = Path(os.fsdecode(model_dir))
     missing = [name for name in ("model.onnx", "config.json") if not (folder / name).exists()]
     if missing:
         print(f"❌ Missing required files: {', '.join(missing)}")

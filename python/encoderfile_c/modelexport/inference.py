@@ -22,7 +22,9 @@ VISION_TASKS = ("image-classification", "image-segmentation", "object-detection"
                 "mask-generation", "image-embedding")
 AUDIO_TASKS = ("audio-classification", "automatic-speech-recognition", "asr", "audio-feature-extraction", "voice-activity-detection")
 MULTIMODAL_TASKS = ("document-question-answering", "visual-question-answering", "vqa", "zero-shot-image-classification", "image-to-text")
-NAMES = {"asr": "automatic-speech-recognition", "named-entity-recognition": "token-classification"}
+NAMES = {"asr": "automatic-speech-recognition", "named-entity-recognition": "token-classification", "sentiment-analysis": "text-classification"}
+CUT: dict[str, dict[str, Any]] = {"text-classification": {"truncation": True}, "feature-extraction": {"truncation": True},
+                                "fill-mask": {"tokenizer_kwargs": {"truncation": True}}}
 
 
 def _parameter_of(task: str, processor: Any) -> str:
@@ -53,14 +55,18 @@ def _path_of(processor: Any) -> str | None:
 def create_pipeline(task: str, model: Any, data_processor: Any = None, **kwargs: Any) -> Pipeline:
     """A pipeline whose processor goes where the task wants it: tokenizer, image_processor, feature_extractor or processor.
 
-    Fixed shapes are kept by the library itself: a processor is taken for the files it was made from."""
+    Fixed shapes are kept by the library itself: a processor is taken for the files it was made from, and for whether it cuts texts
+    (one of a fixed length does)."""
+    task = NAMES.get(task, task)
     parameter = None
     if data_processor is not None:
         parameter = _parameter_of(task, data_processor)
         path = os.fspath(data_processor) if isinstance(data_processor, (str, os.PathLike)) else _path_of(data_processor)
         if path is not None and not path.endswith(".onnx"):
             kwargs.setdefault(parameter, path)
-    pipe = make_pipeline(NAMES.get(task, task), model, **kwargs)
+        if getattr(data_processor, "sequence_length", None) and parameter == "tokenizer":
+            kwargs = {**CUT.get(task, {}), **kwargs}
+    pipe = make_pipeline(task, model, **kwargs)
     if parameter is not None:
         setattr(pipe, parameter, data_processor)
     return pipe
@@ -153,12 +159,16 @@ class BusNERInference:
         return self.batch_extract([query])[0]
 
     def batch_extract(self, queries: list[str]) -> list[dict[str, str | None]]:
+        for query in queries:
+            if not isinstance(query, str):
+                raise TypeError(f"query: found {type(query).__name__}, wanted a text")
         asked = [query for query in queries if query.strip()]
         found = iter(self.model.predict(asked, {"extract": True})["results"] if asked else [])
         return [dict(next(found)["extracted"]) if query.strip() else dict.fromkeys(self._types()) for query in queries]
 
     def extract_detailed(self, query: str) -> dict[str, Any]:
         """With each entity's text, label and place in the query, in characters."""
+        entities = self.extract(query)
         rows = self.model.run("ner", [query], {"aggregation_strategy": "first"}) if query.strip() else []
         raw = [{"text": query[row["start"]:row["end"]], "label": row["entity_group"], "start": row["start"], "end": row["end"]} for row in rows]
-        return {"query": query, "entities": self.extract(query), "raw_entities": raw}
+        return {"query": query, "entities": entities, "raw_entities": raw}

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import _core
+from .._folder import read_json
 from .._source import source
 from ..errors import EncoderfileError
 from ..pipelines import read_picture
-from ..tokenization import ONNXTokenizer
+from ..preprocessing import FeatureExtractor, ImageProcessor
+from ..tokenization import ONNXTokenizer as FixedTokenizer
 from .errors import ModelLoadError, ONNXProcessorError, ProcessorNotFoundError, ShapeError, UnsupportedModalityError
 
-__all__ = ["ONNXAudioProcessor", "ONNXAutoProcessor", "ONNXFeatureExtractor", "ONNXImageProcessor", "ONNXProcessor", "ONNXTokenizer"]
+__all__ = ["ONNXAudioProcessor", "ONNXAutoProcessor", "ONNXFeatureExtractor", "ONNXImageProcessor", "ONNXProcessor", "ONNXTokenizer", "ONNXVideoProcessor"]
 
 # Of a graph's input, by its name; else by its shape.
 MODALITY_OF_NAME = (
@@ -54,11 +56,31 @@ def _arrays(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: numpy.asarray(value) for name, value in found.items()}
 
 
+def _texts(value: Any, what: str) -> list[str]:
+    """A text or several; what is no text, or has none in it, is an error."""
+    texts = _items(value.tolist() if hasattr(value, "tolist") else value, what)
+    for text in texts:
+        if not isinstance(text, str):
+            raise ONNXProcessorError(f"{what}: found {type(text).__name__}, wanted a text or a list of texts")
+        if not text.strip():
+            raise ONNXProcessorError(f"{what}: found an empty text, wanted one with something in it")
+    return texts
+
+
+class ONNXTokenizer(FixedTokenizer):
+    """Texts to int64 [batch_size, sequence_length]: longer ones are cut, shorter ones padded. Empty ones are an error."""
+
+    def __call__(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        return super().__call__(_texts(text, "text"), text_pair, **options)
+
+    preprocess = __call__
+
+
 class _Prepared:
     """A processor that is a model's path: the library makes the tensors."""
 
     def __init__(self, processor: Any) -> None:
-        self.processor = processor
+        self.processor: Any = processor.model if isinstance(processor, (FeatureExtractor, ImageProcessor)) else processor
         self._model: _core.Model | None = None
 
     @property
@@ -97,13 +119,33 @@ class ONNXImageProcessor(_Prepared):
     preprocess = __call__
 
 
-class ONNXFeatureExtractor(_Prepared):
-    """Sounds of any length to arrays of a fixed length. Without a length, as the model's extractor makes them."""
+def _sampling_rate(extractor: Any) -> int:
+    """What its files or its attribute say; 16000 where nothing does."""
+    if not isinstance(extractor, (str, os.PathLike)):
+        return int(getattr(extractor, "sampling_rate", None) or 16000)
+    path = source(extractor)
+    found = (read_json(path, "preprocessor_config.json") or {}).get("sampling_rate")
+    try:
+        return int(found or (_core.inspect(path).get("audio") or {}).get("sampling_rate") or 16000)
+    except EncoderfileError:
+        return 16000
 
-    def __init__(self, extractor: Any, batch_size: int | None = 1, sequence_length: int | None = 16000, sampling_rate: int = 16000) -> None:
+
+class ONNXFeatureExtractor(_Prepared):
+    """Sounds of any length to arrays of a fixed length. Without a length, as the model's extractor makes them; without a rate, that
+    of the model's files."""
+
+    def __init__(self, extractor: Any, batch_size: int | None = 1, sequence_length: int | None = 16000, sampling_rate: int | None = None) -> None:
         super().__init__(extractor)
         self.extractor = extractor
-        self.batch_size, self.sequence_length, self.sampling_rate = batch_size, sequence_length, sampling_rate
+        self.batch_size, self.sequence_length = batch_size, sequence_length
+        self._rate = sampling_rate
+
+    @property
+    def sampling_rate(self) -> int:
+        if self._rate is None:
+            self._rate = _sampling_rate(self.extractor)
+        return self._rate
 
     def _fixed(self, one: Any) -> Any:
         import numpy
@@ -115,6 +157,8 @@ class ONNXFeatureExtractor(_Prepared):
         return numpy.pad(cut, (0, self.sequence_length - len(cut)))
 
     def __call__(self, audio: Any, sampling_rate: int | None = None, **_: Any) -> dict[str, Any]:
+        if audio is None or (hasattr(audio, "__len__") and len(audio) == 0):
+            raise ONNXProcessorError("audio: found nothing, wanted at least one sound")
         several = isinstance(audio, (list, tuple)) and len(audio) > 0 and hasattr(audio[0], "__len__")
         sounds = _fill([self._fixed(one) for one in _items(audio if several else [audio], "audio")], self.batch_size)
         rate = sampling_rate or self.sampling_rate
@@ -126,6 +170,13 @@ class ONNXFeatureExtractor(_Prepared):
 
 
 ONNXAudioProcessor = ONNXFeatureExtractor
+
+
+class ONNXVideoProcessor:
+    """Here for its name: nothing here decodes video, nor runs a model of it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise UnsupportedModalityError("video: nothing here decodes it. ONNXImageProcessor takes single pictures")
 
 
 class ONNXProcessor:
@@ -222,7 +273,8 @@ class ONNXAutoProcessor:
         configs: dict[str, dict[str, Any]] = {
             "text": {"batch_size": _size(text, 0, batch), "sequence_length": _size(text, 1, length), "input_names": self._names("text")},
             "image": {"batch_size": _size(image, 0, batch), "num_channels": _size(image, 1), "height": _size(image, 2), "width": _size(image, 3)},
-            "audio": {"batch_size": _size(audio, 0, batch), "sequence_length": _size(audio, 1, length) if len(audio) == 2 else None},
+            "audio": {"batch_size": _size(audio, 0, batch), "sequence_length": _size(audio, 1, length) if len(audio) == 2 else None,
+                      "sampling_rate": _sampling_rate(path if isinstance(base, _core.Model) else base) if audio else None},
         }
         kinds = self.supported_modalities
         if kinds == ["text"]:
@@ -285,6 +337,11 @@ class ONNXAutoProcessor:
         if self.tokenizer is None:
             raise UnsupportedModalityError(f"{self.onnx_model_path}: reads {self.modality_type}, not text")
         return self.tokenizer.encode(text, **options)
+
+    def decode(self, token_ids: Any, **options: Any) -> Any:
+        if self.tokenizer is None:
+            raise UnsupportedModalityError(f"{self.onnx_model_path}: reads {self.modality_type}, not text")
+        return self.tokenizer.decode(token_ids, **options)
 
     def get_input_spec(self) -> dict[str, dict[str, Any]]:
         return {one["name"]: {"shape": self._sizes[one["name"]], "dtype": one["dtype"]} for one in self._inputs}
