@@ -92,6 +92,7 @@ start() {
     block=$work/blocks/$1 && shift
     [ $# != 0 ] || set -- sh -e "$block"
     sed -i "$ports" "$block"
+    rm -f "$work/said" # a server that was started before goes on writing into its own
     (cd "$box" && exec env -i PATH="$work/bin:$PATH" HOME="$box/home" LANG=C.UTF-8 CC="${CC:-gcc}" HF_HUB_OFFLINE=1 \
         ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 ENCODERFILE_HTTP_PORT=$http ENCODERFILE_GRPC_PORT=$grpc \
         setsid timeout -k 5 60 "$@") >"$work/said" 2>&1 </dev/null &
