@@ -73,8 +73,8 @@ class Server:
         return sum(float(n) for n in re.findall(r'^encoderfile_rejected_total{reason="(?:client_gone|deadline)"} (\S+)$', text, re.M))
 
     def drops(self, before):
-        """Waits until one more was dropped; a minute, on a machine that has better things to do."""
-        end = time.monotonic() + 60
+        """Waits until one more was dropped; 15 seconds, on a machine that has better things to do."""
+        end = time.monotonic() + 15
         while self.dropped() <= before and time.monotonic() < end:
             time.sleep(0.02)
         return self.dropped() > before
