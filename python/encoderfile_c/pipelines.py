@@ -921,7 +921,7 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
         if params.get("return_timestamps") and params["return_timestamps"] not in ("char", "word"):
             raise ValueError("CTC can either predict character level timestamps, or word level timestamps. "
                              "Set `return_timestamps='char'` or `return_timestamps='word'` as required.")
-        return {key: value for key, value in params.items() if value not in (None, False)}
+        return {key: value for key, value in params.items() if value is not None and value is not False}
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         import numpy

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import _core
-from ._arrays import as_tensors, numpy
+from ._arrays import as_tensors, is_torch, numpy
 from ._source import source
 from .errors import InputError, UnsupportedError
 
@@ -267,6 +267,15 @@ class PreTrainedTokenizer:
         return [i for i in map(self.backend.token_to_id, self.all_special_tokens) if i is not None]
 
     @property
+    def max_len_single_sentence(self) -> int:
+        """Tokens of a text beside the special ones."""
+        return self.model_max_length - self.num_special_tokens_to_add()
+
+    @property
+    def max_len_sentences_pair(self) -> int:
+        return self.model_max_length - self.num_special_tokens_to_add(pair=True)
+
+    @property
     def pad_token_type_id(self) -> int:
         return 0
 
@@ -338,7 +347,9 @@ class PreTrainedTokenizer:
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False,
                      clean_up_tokenization_spaces: bool | None = None, **_: Any) -> list[str]:
-        return [self.decode(one, skip_special_tokens, clean_up_tokenization_spaces) for one in sequences]
+        """A list of texts: one for ids that are no batch."""
+        found = self.decode(sequences, skip_special_tokens, clean_up_tokenization_spaces)
+        return found if isinstance(found, list) else [found]
 
     # ---- the call ----
 
@@ -371,7 +382,8 @@ class PreTrainedTokenizer:
         inputs, single = self._inputs(text, text_pair, is_split_into_words)
         options = self._options(padding, truncation, max_length, pad_to_multiple_of, padding_side)
         try:
-            found = self.backend.encode(inputs, special=add_special_tokens, stride=stride, overflow=return_overflowing_tokens, **options)
+            found = self.backend.encode(inputs, special=add_special_tokens, stride=stride if "cut" in options else 0,
+                                        overflow=return_overflowing_tokens, **options)
         except InputError as problem:
             if "surrogates" not in str(problem):
                 raise
@@ -470,23 +482,32 @@ class PreTrainedTokenizer:
     def pad(self, encoded_inputs: Any, padding: bool | str = True, max_length: int | None = None,
             pad_to_multiple_of: int | None = None, padding_side: str | None = None, return_attention_mask: bool | None = None,
             return_tensors: str | None = None, verbose: bool = True) -> BatchEncoding:
-        """Encodings of several calls to one length."""
+        """Encodings of several calls to one length, or one of them. What is no input of the tokenizer's own stays as it is."""
         if isinstance(encoded_inputs, (list, tuple)):
             encoded_inputs = {name: [one[name] for one in encoded_inputs] for name in encoded_inputs[0]}
-        data = {name: [_list(row) for row in rows] for name, rows in dict(encoded_inputs).items()}
-        if self._wants("attention_mask", return_attention_mask) and "attention_mask" not in data:
-            data["attention_mask"] = [[1] * len(row) for row in data["input_ids"]]
-        width = max((len(row) for row in data["input_ids"]), default=0)
+        return_tensors = return_tensors or _kind(encoded_inputs["input_ids"])
+        data = {name: _list(rows) for name, rows in dict(encoded_inputs).items()}
+        ids = data["input_ids"]
+        single = len(ids) > 0 and isinstance(ids[0], int)
+        if single:
+            data = {name: [row] for name, row in data.items()}
+        data = {name: [_list(row) for row in rows] for name, rows in data.items()}
+        ids = data["input_ids"]
+        if (self._wants("attention_mask", return_attention_mask) if ids else return_attention_mask) and "attention_mask" not in data:
+            data["attention_mask"] = [[1] * len(row) for row in ids]
+        width = max((len(row) for row in ids), default=0)
         if padding == "max_length":
             width = max_length or (self.model_max_length if self.model_max_length < LARGE else 0)
         if pad_to_multiple_of:
             width = -(-width // pad_to_multiple_of) * pad_to_multiple_of
-        fill = {"input_ids": self.pad_token_id, "special_tokens_mask": 1}
+        fill = {"input_ids": self.pad_token_id, "attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1}
         left = (padding_side or self.padding_side) == "left"
         for name, rows in data.items():
-            if padding not in (False, None, "do_not_pad") and rows and isinstance(rows[0], list):
-                more = [[fill.get(name, 0)] * (width - len(row)) for row in rows]
+            if padding not in (False, None, "do_not_pad") and name in fill:
+                more = [[fill[name]] * (width - len(row)) for row in rows]
                 data[name] = [extra + row if left else row + extra for row, extra in zip(rows, more)]
+        if single:
+            data = {name: rows[0] for name, rows in data.items()}
         return BatchEncoding(data).convert_to_tensors(return_tensors)
 
     @classmethod
@@ -495,7 +516,13 @@ class PreTrainedTokenizer:
 
 
 def _list(row: Any) -> Any:
-    return row.tolist() if hasattr(row, "tolist") else row
+    return row.tolist() if hasattr(row, "tolist") else list(row) if isinstance(row, tuple) else row
+
+
+def _kind(rows: Any) -> str | None:
+    """Arrays that are padded stay arrays, and tensors of torch such."""
+    first = rows[0] if isinstance(rows, (list, tuple)) and rows else rows
+    return "pt" if is_torch(first) else "np" if hasattr(first, "__array_interface__") else None
 
 
 def _clean(text: str) -> str:

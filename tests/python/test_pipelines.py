@@ -333,6 +333,9 @@ class OnlyHere(unittest.TestCase):
         found = pipe(str(SOUNDS / "speech.flac"), return_timestamps="word")
         self.assertIsInstance(found["chunks"][0]["timestamp"], tuple)
         self.assertIsInstance(found["chunks"][0]["timestamp"][0], np.float64)
+        none = pipe(str(SOUNDS / "speech.flac"), chunk_length_s=.5, stride_length_s=[0, 0])
+        self.assertEqual(pipe(str(SOUNDS / "speech.flac"), chunk_length_s=.5, stride_length_s=0), none)  # and 0 is not False
+        self.assertNotEqual(pipe(str(SOUNDS / "speech.flac"), chunk_length_s=.5), none)
         extra = pipe({"raw": np.zeros(8000, np.float32), "sampling_rate": 16000, "id": 7})
         self.assertEqual(extra["id"], [7])
 
