@@ -335,6 +335,14 @@ class BaseEncoder:
     def _lengths(self, texts: Sequence[Any]) -> list[int]:
         return [len(one) for one in self.tokenizer.backend.encode(list(texts))]
 
+    def _flatten(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Zeros for the types of a pair's second text, where the library feeds those."""
+        if "token_type_ids" in arrays and arrays["token_type_ids"].any():
+            types = self.model.prepare(("a", "a")).get("token_type_ids")
+            if types is not None and not types.numpy().any():
+                arrays["token_type_ids"] = numpy().zeros_like(arrays["token_type_ids"])
+        return arrays
+
     def _deprecated(self, old: str, new: str) -> None:
         warnings.warn(f"The `{old}` method has been renamed to `{new}`.", FutureWarning, stacklevel=3)
 

@@ -125,7 +125,7 @@ class VectorEncoder(BaseEncoder):
         options: dict[str, Any] = {"pad": True, "pad_id": tokenizer.pad_token_id or 0, "max_length": limit or self.max_seq_length or 0,
                                    "pad_left": tokenizer.padding_side == "left" if left is None else left}
         found = tokenizer.backend.arrays(texts, **options)
-        return {name: found[name].numpy() for name in ("input_ids", "token_type_ids", "attention_mask")}
+        return self._flatten({name: found[name].numpy() for name in ("input_ids", "token_type_ids", "attention_mask")})
 
     def _by_hand(self, texts: list[Any], prompt: str, size: int, limit: int | None) -> Any:
         np = numpy()

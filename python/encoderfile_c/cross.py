@@ -198,7 +198,7 @@ class CrossEncoder(BaseEncoder):
             self._graph = _core.Graph(self._path, **options)
         tokenizer = self.tokenizer
         found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest)
-        feeds = {one["name"]: found[one["name"]] for one in self._graph.inputs}
+        feeds = self._flatten({one["name"]: found[one["name"]].numpy() for one in self._graph.inputs})
         return next(iter(self._graph.run(feeds).values())).numpy()
 
     def rank(self, query: str, documents: list[str], top_k: int | None = None, return_documents: bool = False,

@@ -66,11 +66,13 @@ static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
     return compile(m, &root, err);
 }
 
-/* A pair's type ids are fed if model_input_names lists them or is absent; else zeros. */
+/* A pair's type ids are fed if model_input_names lists them; else zeros. Where it is absent they are fed, but for the
+ * class that transformers 5 writes for a tokenizer of no class, which has ids and a mask. */
 static bool feeds_types(const Value *config)
 {
     const Value *names = value_get(config, "model_input_names");
-    if (!names || names->kind != V_LIST) return true;
+    Str class = value_str(value_get(config, "tokenizer_class"), STR(""));
+    if (!names || names->kind != V_LIST) return !str_is(class, "TokenizersBackend");
     for (size_t i = 0; i < names->list.n; i++)
         if (str_is(value_str(&names->list.items[i], STR("")), "token_type_ids")) return true;
     return false;

@@ -261,6 +261,11 @@ def _cross_more() -> dict[str, Case]:
 
         return case
 
+    def no_class(c: Any) -> Any:
+        """It has no types of second texts, whichever way the texts go."""
+        with changed(ONE, tokenizer_config={"tokenizer_class": "TokenizersBackend"}) as path:
+            return c.CrossEncoder(path).predict([*PAIRS, ("the cat", ""), ("the cat " * 30, "sat on the mat " * 30)])
+
     return {
         "no activation": named("torch.nn.modules.linear.Identity"),
         "sigmoid": named("torch.nn.modules.activation.Sigmoid"),
@@ -269,6 +274,7 @@ def _cross_more() -> dict[str, Case]:
         "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
         "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),
         "without effect": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE)).predict(PAIRS, num_workers=2, device="cpu", foo=1),
+        "a tokenizer of no class": no_class,
     }
 
 
@@ -527,6 +533,13 @@ def _tokenizer_more(name: str) -> dict[str, Case]:
         "later None": lambda c: tok(c)(["a", None]),
         "surrogate": lambda c: tok(c)("\ud800"),
         "slice": lambda c: [one.ids for one in tok(c)(["a", "the cat"])[0:1]],
+        "stride of what is not cut": lambda c: tok(c)(["the cat"], stride=3, max_length=2, truncation=False)["input_ids"],
+        "batch decode of one": lambda c: [tok(c).batch_decode(ids) for ids in ([5, 6], 5, [], [[5], [6]])],
+        "room": lambda c: [tok(c, model_max_length=30).max_len_single_sentence, tok(c, model_max_length=30).max_len_sentences_pair],
+        "pad": lambda c: [dict(padded(c).pad({"input_ids": ids}, **options)) for ids, options in (
+            ([5, 6], {"padding": "max_length", "max_length": 4}), ([[5, 6], [7]], {"return_attention_mask": True}), ([], {}),
+            (np.array([[5, 6]]), {"pad_to_multiple_of": 4}), ([np.array([5, 6]), np.array([7])], {}))],
+        "pad beside labels": lambda c: dict(padded(c).pad([{"input_ids": [5, 6], "labels": [1, 2], "id": 7}, {"input_ids": [5], "labels": [1], "id": 8}])),
     }
 
 

@@ -49,7 +49,9 @@ def tokenizers():
     for name, (make, names) in KINDS.items():
         folder = f"{OUT}/{name}"
         shutil.rmtree(folder, ignore_errors=True)
-        tiny.fast(tf.PreTrainedTokenizerFast, make(), names, LIMIT).save_pretrained(folder)
+        typed = any(kind == name and model in TYPES for model, kind in TEXTS.items())  # as their own classes say it
+        inputs = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]} if typed else {}
+        tiny.fast(tf.PreTrainedTokenizerFast, make(), names, LIMIT, **inputs).save_pretrained(folder)
         for extra in ("special_tokens_map.json",):
             if os.path.exists(f"{folder}/{extra}"):
                 os.remove(f"{folder}/{extra}")
