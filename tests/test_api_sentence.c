@@ -574,6 +574,7 @@ static void check_words(const struct Folder *f, const Shown *s, bool by_graph)
     CHECK(is_word(value_get(&seen, "encoderfile_config"), "model_type", "sentence_embedding"));
     CHECK(is_word(vector, "pooling", pooling) && !value_bool(value_get(vector, "assumed"), true));
     CHECK(by_graph || value_bool(value_get(vector, "normalized"), !f->normalized) == f->normalized);
+    CHECK(by_graph || value_get(value_get(vector, "prompts"), "query"));
     CHECK(value_int(value_get(value_get(&seen, "tokenizer"), "max_length"), 0) == f->max_length);
 }
 

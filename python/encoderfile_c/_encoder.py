@@ -73,7 +73,7 @@ class BaseEncoder:
         self._tokenizer: PreTrainedTokenizer | None = None
         self.model  # opened now, so that what is wrong with it is said now
         self._info = self.model.info()
-        self._settings: dict[str, Any] = read_json(self._path, "config_sentence_transformers.json") or {}
+        self._settings: dict[str, Any] = read_json(self._path, "config_sentence_transformers.json") or self._packaged_settings()
         self._own_prompts: dict[str, str] = dict(self._settings.get("prompts") or {})
         self._own_default: str | None = self._settings.get("default_prompt_name")
         self.prompts: dict[str, str] = self._all_prompts(prompts or {})
@@ -84,6 +84,15 @@ class BaseEncoder:
         self._length: int | None = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}.get("model_max_length")
         self._longest: int = self._info["max_tokens"]
         self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
+
+    def _packaged_settings(self) -> dict[str, Any]:
+        """Of a package its prompts, the default one's name, and whether their tokens count."""
+        made = _core.inspect(self._path).get("vector") if os.path.isfile(self._path) else None
+        if made is None:
+            return {}
+        prompts: dict[str, str] = made["prompts"] or {}
+        usual = next((name for name, text in prompts.items() if text == made["prompt"]), None)
+        return {"prompts": prompts, "default_prompt_name": usual, "include_prompt": made["include_prompt"]}
 
     def _all_prompts(self, given: dict[str, str]) -> dict[str, str]:
         """The usual names, what was given, and of the model's file what neither has."""

@@ -30,7 +30,7 @@ class VectorEncoder(BaseEncoder):
         self._include_set = False
         modules = module_settings(self._path)
         self._unusual = any(self._is_unusual(kind, settings) for kind, settings in modules)
-        self._skips_prompt = any(settings.get("include_prompt") is False for _, settings in modules)
+        self._skips_prompt = any(settings.get("include_prompt") is False for settings in (self._settings, *(own for _, own in modules)))
 
     # ---- queries and documents ----
 
@@ -77,7 +77,7 @@ class VectorEncoder(BaseEncoder):
     def _slow(self, texts: list[Any], prompt: str, known: bool, limit: int | None) -> list[int]:
         """Rows that the library has no option for."""
         own = self._own_prompts.get(self._own_default or "", "")
-        if self._unusual or (prompt and self._include_set) or (not known and (own or (prompt and self._head().skips_prompt))):
+        if self._unusual or (prompt and self._include_set) or (not known and (own or (prompt and self._skips_prompt))):
             return list(range(len(texts)))
         if prompt and self._skips_prompt and self._prompt_tokens(prompt) != self._prompt_tokens(prompt.strip()):
             return list(range(len(texts)))  # a space at its end is a token, which the library does not count

@@ -197,7 +197,7 @@ static Value vector_info(Arena *arena, const Model *m)
 {
     const VectorHead *head = m->config.head;
     int width = config_vector_size(&m->config);
-    Value v = value_map(arena, 7), dense = value_list(arena, HEAD_STEPS);
+    Value v = value_map(arena, 8), dense = value_list(arena, HEAD_STEPS);
     dense.list.n = 0;
     for (int i = 0; head && i < head->n; i++)
         if (head->step[i].weight) dense.list.items[dense.list.n++] = value_of_int(head->step[i].out);
@@ -208,6 +208,7 @@ static Value vector_info(Arena *arena, const Model *m)
     value_add(&v, "normalized", head ? value_of_bool(head_normalizes(head)) : value_null());
     value_add(&v, "dimensions", width ? value_of_int(width) : value_null());
     value_add(&v, "prompt", m->prompt.n ? value_of_str(m->prompt) : value_null());
+    value_add(&v, "prompts", m->prompts ? *m->prompts : value_null());
     return v;
 }
 

@@ -129,6 +129,20 @@ class Faces(unittest.TestCase):
             with self.assertRaisesRegex(encoderfile_c.UnsupportedError, "open already"):
                 opened.save_pretrained(folder)
 
+    def test_a_package_knows_its_prompts(self) -> None:
+        """By name, the default one, and no prompt where encode_document finds none: as the folder that it is made of."""
+        prompts = {"query": "query: ", "other": "the ", "document": ""}
+        calls = (lambda m: m.encode(face_cases.TEXTS), lambda m: m.encode_query("the cat"), lambda m: m.encode_document("the cat"),
+                 lambda m: m.encode("the cat", prompt_name="other"))
+        for own in ({"default_prompt_name": "query"}, {}):
+            with face_cases.changed(face_cases.MODEL, config_sentence_transformers={"prompts": prompts, **own}) as folder:
+                encoderfile_c.build(folder, folder + ".encoderfile")
+                theirs, ours = encoderfile_c.SentenceTransformer(folder), encoderfile_c.SentenceTransformer(folder + ".encoderfile")
+                self.assertEqual((ours.prompts, ours.default_prompt_name), (prompts, own.get("default_prompt_name")))
+                for call in (*calls, *(() if own else (lambda m: m.encode("the cat", prompt="a dog "),))):
+                    np.testing.assert_allclose(call(ours), call(theirs), atol=1e-5)
+                self.assertGreater(abs(ours.encode_query("the cat") - ours.encode_document("the cat")).max(), .01)
+
     def test_ctrl_c_ends_many_texts(self) -> None:
         """Within the call, not behind it."""
         class Ended(Exception):
