@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from . import _core
 from ._arrays import has_torch, torch
-from ._folder import read_json
+from ._folder import find_model, read_json
 from ._head import GraphHead
 from ._source import source
 from .errors import EncoderfileError
@@ -339,9 +339,16 @@ class TextClassificationPipeline(_TextPipeline):
         result = super().__call__(inputs, *args, **kwargs)
         return [result] if isinstance(inputs, str) and "top_k" not in kwargs else result
 
+    def _cut(self, params: dict[str, Any]) -> dict[str, Any]:
+        """As _cutting; to the length of a tokenizer that was given or whose model_max_length was set."""
+        cut, length = _cutting(params), getattr(self._tokenizer, "model_max_length", None)
+        if cut and "max_length" not in cut and length and length < int(self.model.info()["max_tokens"]):
+            cut["max_length"] = length
+        return cut
+
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         function = params.get("function_to_apply")
-        return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **_cutting(params)}
+        return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, tuple) and one:
@@ -356,7 +363,7 @@ class TextClassificationPipeline(_TextPipeline):
         else:
             first, second = one, params.get("text_pair")
         text, pair = self._text(first), None if second is None else self._text(second)
-        self._check_fits(_cutting(params), text, pair)
+        self._check_fits(self._cut(params), text, pair)
         return (text, pair) if pair else text
 
     def _first_of_batch(self, texts: tuple[Any, ...]) -> Any:
@@ -450,7 +457,7 @@ class FillMaskPipeline(_TextPipeline):
         targets = params.get("targets")
         if targets is not None and len(targets) == 0:
             raise ValueError("At least one target must be provided when passed.")
-        for word in [targets] if isinstance(targets, str) else targets or []:
+        for word in [targets] if isinstance(targets, str) else () if targets is None else targets:
             if len(list(self.model.tokenizer.encode(word, special=False).ids)) > 1:
                 warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
                               stacklevel=4)
@@ -462,6 +469,8 @@ class FillMaskPipeline(_TextPipeline):
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         sent = {key: params[key] for key in ("top_k", "targets") if params.get(key) is not None}
+        if "targets" in sent and not isinstance(sent["targets"], str):
+            sent["targets"] = list(sent["targets"])
         most = len(self.model.tokenizer)
         if sent.get("top_k", 1) < 0 or sent.get("top_k", 1) > most and "targets" not in sent:
             raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted 0 to {most}")
@@ -1069,6 +1078,18 @@ def _check_device(device: Any) -> None:
         raise ValueError(f"device: found {device!r}, wanted \"cpu\": this library runs on CPUs only")
 
 
+def _other_files(made: Any, model: Any) -> str | None:
+    """The folder or file of a tokenizer or processor, by its path or as an object; None: it is the model's own, or has none."""
+    if isinstance(made, (str, os.PathLike)):
+        return os.fspath(made)
+    path = getattr(made, "name_or_path", None)
+    path = find_model(path) if isinstance(path, str) and path else ""
+    if not os.path.isdir(path) and not (path.endswith(".json") and os.path.isfile(path)):
+        return None
+    own = find_model(model) if isinstance(model, (str, os.PathLike)) else ""
+    return None if os.path.realpath(path) in (os.path.realpath(own), os.path.realpath(os.path.dirname(own))) else path
+
+
 def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.Model, str]:
     """A path, a name on the Hub, an opened model, or an object that was made from a folder."""
     if isinstance(model, PipelineModel):
@@ -1091,7 +1112,7 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
              pipeline_class: type[Pipeline] | None = None, **kwargs: Any) -> Pipeline:
     """A pipeline for `task` on `model`: a folder, an ONNX file, a package, a name on the Hub or a Model. Without a task, the model's own.
 
-    `tokenizer` and the processors are folders or files other than the model's. What only concerns PyTorch (use_fast, dtype, framework,
+    `tokenizer` and the processors are folders or files other than the model's, or objects made of such. What only concerns PyTorch (use_fast, dtype, framework,
     trust_remote_code) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
     """
     if task is None and model is None:
@@ -1106,8 +1127,9 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
         kwargs.pop(ignored, None)
     options: dict[str, Any] = dict(model_kwargs or {})
     for name, value in (("tokenizer", tokenizer), ("processor", image_processor or feature_extractor or processor or video_processor)):
-        if isinstance(value, (str, os.PathLike)):
-            options[name] = os.fspath(value)
+        other = _other_files(value, model)
+        if other is not None:
+            options[name] = other
     opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
     kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
     return kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,

@@ -339,6 +339,36 @@ class OnlyHere(unittest.TestCase):
         extra = pipe({"raw": np.zeros(8000, np.float32), "sampling_rate": 16000, "id": 7})
         self.assertEqual(extra["id"], [7])
 
+    def test_a_tokenizer_as_an_object(self):
+        """It is the one that texts go through; the length that it was given counts."""
+        model, text = GOLDEN / "pipelines/labels", "Ada Lovelace was born in London"
+        with tempfile.TemporaryDirectory() as made:
+            shutil.copytree(model, made, dirs_exist_ok=True)
+            for path in pathlib.Path(made).glob("*token*"):
+                path.unlink()
+            tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(model)
+            with pipeline("text-classification", made, tokenizer=tokenizer) as pipe:
+                self.assertEqual(pipe(text), opened("text-classification", model)(text))
+                tokenizer.model_max_length = 5
+                cut = opened("text-classification", model)(text, truncation=True, max_length=5)
+                self.assertEqual(pipe(text, truncation=True), cut)
+                self.assertNotEqual(pipe(text), cut)
+
+    def test_targets_as_an_array(self):
+        pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
+        self.assertEqual(pipe("Ada [MASK]", targets=np.array(["a", "b"])), pipe("Ada [MASK]", targets=["a", "b"]))
+
+    def test_a_processor_as_an_object(self):
+        picture, model = str(next(PICTURES.glob("base420*.jpg"))), GOLDEN / "export_vision/vit"
+        with tempfile.TemporaryDirectory() as made:
+            shutil.copytree(model, made, dirs_exist_ok=True)
+            settings = json.loads(pathlib.Path(made, "preprocessor_config.json").read_text())
+            pathlib.Path(made, "preprocessor_config.json").write_text(json.dumps({**settings, "image_mean": [0, 0, 0]}))
+            processor = encoderfile_c.AutoImageProcessor.from_pretrained(made)
+            with pipeline("image-classification", model, image_processor=processor) as pipe, pipeline("image-classification", made) as other:
+                self.assertEqual(pipe(picture), other(picture))
+                self.assertNotEqual(pipe(picture), opened("image-classification", model)(picture))
+
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
         picture = next(PICTURES.glob("base420*.jpg"))
