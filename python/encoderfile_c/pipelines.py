@@ -834,7 +834,16 @@ class ZeroShotImageClassificationPipeline(_PicturePipeline):
         labels = list(params["candidate_labels"])
         if not labels:
             raise IndexError("list index out of range")
-        return {**super()._sent(params), "candidate_labels": labels}
+        template = str(params.get("hypothesis_template") or "This is a photo of {}.")
+        return {**super()._sent({**params, "candidate_labels": [template.format(label) for label in labels]}), "hypothesis_template": "{}"}
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        template = str(params.get("hypothesis_template") or "This is a photo of {}.")
+        named: dict[str, list[Any]] = {}  # several labels, where the template does not tell them apart
+        for label in params["candidate_labels"]:
+            named.setdefault(template.format(label), []).append(label)
+        rows = super()._finish(found, given, params)
+        return [{**row, "label": named[row["label"]].pop(0)} for row in rows]
 
 
 # ---- sounds ----

@@ -358,6 +358,15 @@ class OnlyHere(unittest.TestCase):
         pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
         self.assertEqual(pipe("Ada [MASK]", targets=np.array(["a", "b"])), pipe("Ada [MASK]", targets=["a", "b"]))
 
+    def test_templates_of_pictures(self):
+        """One without a place for the label is taken, as in transformers: the labels are alike then."""
+        pipe, picture = opened("zero-shot-image-classification", GOLDEN / "pairs/clip"), str(next(PICTURES.glob("base420*.jpg")))
+        found = pipe(picture, candidate_labels=["cat", "dog", "cat"], hypothesis_template="a picture")
+        self.assertEqual([row["label"] for row in found], ["cat", "dog", "cat"])
+        np.testing.assert_allclose([row["score"] for row in found], 1 / 3, atol=1e-6)
+        twice = pipe(picture, candidate_labels=["cat", "dog"], hypothesis_template="{0} and {0}")
+        self.assertEqual(sorted(row["label"] for row in twice), ["cat", "dog"])
+
     def test_a_processor_as_an_object(self):
         picture, model = str(next(PICTURES.glob("base420*.jpg"))), GOLDEN / "export_vision/vit"
         with tempfile.TemporaryDirectory() as made:
