@@ -31,7 +31,7 @@ static Str without_packing(const char *path)
 
 bool records_know(const char *path)
 {
-    static const char *const lines[] = { ".jsonl", ".ndjson", ".csv", ".txt" };
+    static const char *const lines[] = { ".jsonl", ".ndjson", ".json", ".csv", ".txt" };
     const Str file = without_packing(path);
     const BatchForm *table = batch_form_of_path(file);
     for (size_t i = 0; i < COUNT(lines); i++)
@@ -44,10 +44,8 @@ static void find_form(Records *s, const char *path, const char *name)
     const Str file = without_packing(path);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
-    s->form = s->table                                                   ? RECORDS_BATCHES
-              : str_ends(file, ".jsonl") || str_ends(file, ".ndjson")    ? RECORDS_JSONL
-              : str_ends(file, ".csv")                                   ? RECORDS_CSV
-                                                                         : RECORDS_TEXT;
+    const bool json = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") || str_ends(file, ".json");
+    s->form = s->table ? RECORDS_BATCHES : json ? RECORDS_JSONL : str_ends(file, ".csv") ? RECORDS_CSV : RECORDS_TEXT;
     for (int i = 0; name && i < RECORDS_BATCHES; i++)
         if (strcmp(name, records_forms[i]) == 0) s->form = (RecordForm)i;
 }
@@ -106,17 +104,27 @@ static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item
                 value_kind_name(path ? path->kind : v->kind), records_path_key(s), key);
 }
 
-/* Its picture may be a file; a question that is asked of all pages is this one's, if it has none. */
+bool records_path_is(const Records *s, const Field *key)
+{
+    return records_take_pages(s) && strcmp(key->name, item_form_file(s->items)->key) == 0;
+}
+
+/* Its picture may be a file, or {bytes, path}; a question that is asked of all pages is this one's, if it has none. */
 static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
-    const Value *path = value_get(v, "path"), *asked = value_get(v, "question");
+    const char *key = item_form_file(s->items)->key;
+    const Value *image = value_get(v, key), *asked = value_get(v, "question");
+    const bool own = image && image->kind != V_NULL && image->kind != V_MAP;
+    const Value *file = own ? NULL : image && image->kind == V_MAP ? image : value_get(v, records_path_key(s));
+    if (file && file->kind == V_MAP) file = bytes_or_path(file);
     Value page = value_map(arena, v->map.n + 2);
-    memcpy(page.map.items, v->map.items, v->map.n * sizeof *v->map.items);
-    page.map.n = v->map.n;
-    if (path && path->kind == V_STR && !value_get(v, "image")) {
-        if (!item_open_file(arena, s->items, path->s, item, err)) return false;
-        value_add(&page, "image", value_of_bytes(item->picture));
-    }
+    if (file && file->kind == V_STR) {
+        if (!item_open_file(arena, s->items, file->s, item, err)) return false;
+        value_add(&page, key, value_of_bytes(item->picture));
+    } else if (file && file->kind == V_BYTES) value_add(&page, key, *file);
+    const bool instead = page.map.n > 0;
+    for (size_t i = 0; i < v->map.n; i++)
+        if (!instead || !str_is(v->map.items[i].key, key)) page.map.items[page.map.n++] = v->map.items[i];
     if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
     return item_read_object(arena, s->items, &page, item, err);
 }
@@ -321,8 +329,9 @@ static bool read_head(Records *s, Err *err)
     if (records_take_files(s) && !column_of(s, s->column, s->columns, item_form_file(s->items)->key).p)
         return has_column(s, records_path_key(s), err);
     if (records_take_files(s)) return true;
+    const bool path = column_of(s, s->column, s->columns, records_path_key(s)).p != NULL;
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !has_column(s, key->name, err)) return false;
+        if (key->required && !(path && records_path_is(s, key)) && !has_column(s, key->name, err)) return false;
     return true;
 }
 

@@ -93,6 +93,7 @@ bool record_take(const Records *, Arena *, const Value *, Record *, Err *);
 bool record_take_text(const Records *, const Value *, Item *, Err *); /* what stands in the field of the text */
 bool records_take_files(const Records *); /* pictures or sounds */
 bool records_take_pages(const Records *);
+bool records_path_is(const Records *, const Field *key); /* for this key of a page, too, a path may stand */
 const char *records_path_key(const Records *);
 const char *records_field(const Records *); /* of the text */
 

@@ -97,8 +97,9 @@ static bool has_items(Records *s, Err *err)
         return (!flag && find_column(s, str_of(item_form_file(s->items)->key)) >= 0) ||
                (!flag && find_column(s, STR("array")) >= 0) ||
                needs_texts(s, records_path_key(s), flag, holds_files, err);
+    const bool path = find_column(s, str_of(records_path_key(s))) >= 0;
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !needs_column(s, key->name, "", err)) return false;
+        if (key->required && !(path && records_path_is(s, key)) && !needs_column(s, key->name, "", err)) return false;
     return true;
 }
 
