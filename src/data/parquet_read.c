@@ -27,8 +27,10 @@ typedef struct ParquetLeaf {
     const ParquetNode *node;
     const ParquetColumn *column;
     ParquetSlot *path[PATH_MOST]; /* from the column to the leaf's own */
+    int above[PATH_MOST];    /* lists above each of these */
     int n, own;              /* of these; the first that no other leaf has filled */
-    int list;                /* the one that is a list; -1: none */
+    int item[PATH_MOST];     /* [node->repeated + 1] of each list: level from which there is an item; before that 0 */
+    int last;                /* definition level of the entry before, of the same row */
     size_t pending;          /* values that are due to be taken */
 } ParquetLeaf;
 
@@ -63,25 +65,25 @@ static bool leaf_flush(ParquetLeaf *l, Err *err)
     return parquet_values_take(&l->chunk.values, &l->path[l->n - 1]->raw, n, err);
 }
 
-/* What stands above the values: structs, and the list. */
+/* What stands above the values: structs and lists. Each has an entry where the lists above it have another item. */
 static void leaf_above(ParquetLeaf *l, int rep, int def)
 {
-    const int item = l->list >= 0 ? l->path[l->list]->part->item : 0;
     for (int k = l->own; k < l->n - 1; k++) {
         ParquetSlot *s = l->path[k];
-        const bool inside = l->list >= 0 && k > l->list;
-        if (inside ? def < item : rep != 0) continue;
-        if (k == l->list) buf_add(&s->offset, &(int32_t){ (int32_t)s->items }, sizeof(int32_t));
-        slot_mark(s, def >= s->part->there);
+        const int above = l->above[k], item = s->part->item;
+        if (rep <= above && def >= l->item[above]) {
+            if (item) buf_add(&s->offset, &(int32_t){ (int32_t)s->items }, sizeof(int32_t));
+            slot_mark(s, def >= s->part->there);
+        }
+        if (item && rep <= above + 1 && def >= item) s->items++;
     }
-    if (l->list >= l->own && def >= item) l->path[l->list]->items++;
 }
 
 static bool leaf_entry(ParquetLeaf *l, int rep, int def, Err *err)
 {
     ParquetSlot *own = l->path[l->n - 1];
     if (l->n > 1) leaf_above(l, rep, def);
-    if (l->list >= 0 && def < l->path[l->list]->part->item) return true; /* no item, no value */
+    if (def < l->item[l->node->repeated]) return true; /* no item, no value */
     const bool there = def == l->node->defined;
     slot_mark(own, there);
     l->pending += there;
@@ -95,15 +97,24 @@ static bool leaf_entry(ParquetLeaf *l, int rep, int def, Err *err)
 static bool leaf_levels(ParquetLeaf *l, size_t rows, size_t *done, Err *err)
 {
     ParquetChunk *c = &l->chunk;
-    const int item = l->list >= 0 ? l->path[l->list]->part->item : 0;
     for (; c->level < c->levels; c->level++) {
         const int rep = c->rep[c->level], def = c->def[c->level];
         if (rep == 0 && *done == rows) break;
-        if (rep && (*done == 0 || def < item)) return fail(err, EF_INVALID_INPUT, "found an item without its list");
+        if (rep && (*done == 0 || MIN(l->last, def) < l->item[rep]))
+            return fail(err, EF_INVALID_INPUT, "found an item without its list");
         *done += rep == 0;
+        l->last = def;
         if (!leaf_entry(l, rep, def, err)) return false;
     }
     return leaf_flush(l, err);
+}
+
+static bool leaf_fits(const ParquetLeaf *l, Err *err)
+{
+    for (int k = l->own; k < l->n; k++)
+        if (l->path[k]->length > ITEMS_MOST)
+            return fail(err, EF_TOO_LARGE, "found lists of more than %d items in a few rows", ITEMS_MOST);
+    return true;
 }
 
 static bool leaf_rows(ParquetLeaf *l, size_t rows, Err *err)
@@ -117,8 +128,7 @@ static bool leaf_rows(ParquetLeaf *l, size_t rows, Err *err)
         }
         if (!leaf_levels(l, rows, &done, err)) return false;
         if (c->level < c->levels) break;
-        if (l->path[l->n - 1]->length > ITEMS_MOST)
-            return fail(err, EF_TOO_LARGE, "found lists of more than %d items in a few rows", ITEMS_MOST);
+        if (!leaf_fits(l, err)) return false;
     }
     return done == rows || fail(err, EF_INVALID_INPUT, "found fewer rows than the row group has");
 }
@@ -134,12 +144,13 @@ static void reader_leaf(ParquetReader *r, const ParquetColumn *column, const Par
                         int n)
 {
     ParquetLeaf *l = r->leaf[part->leaf->leaf] = NEW(r->arena, ParquetLeaf);
-    l->node = part->leaf, l->column = column, l->n = n, l->list = -1;
+    l->node = part->leaf, l->column = column, l->n = n;
     memcpy(l->path, path, (size_t)n * sizeof *path);
     while (path[l->own]->taken) l->own++;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0, lists = 0; k < n; k++) {
         path[k]->taken = true;
-        if (path[k]->part->item) l->list = k;
+        l->above[k] = lists;
+        if (path[k]->part->item) l->item[++lists] = path[k]->part->item;
     }
 }
 

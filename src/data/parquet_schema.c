@@ -261,7 +261,6 @@ static bool schema_is_item(const ParquetNode *r)
 
 static bool schema_list(ParquetShape *s, const ParquetNode *r, ParquetPart *p)
 {
-    if (r->repeated > 1) return schema_refuse_column(s, "lists of lists");
     p->field->kind = ARROW_LIST;
     p->item = r->defined;
     schema_room(s, p, 1);
@@ -269,6 +268,7 @@ static bool schema_list(ParquetShape *s, const ParquetNode *r, ParquetPart *p)
     ParquetPart *item = &p->child[0];
     item->field->name = STR("element");
     item->there = r->defined;
+    if (r->logical.means == MEANS_LIST) return schema_refuse_column(s, "lists of lists in Avro's old form");
     return r->type == PARQUET_GROUP ? schema_struct(s, r, item) : schema_leaf(s, r, item);
 }
 
