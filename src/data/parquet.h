@@ -11,7 +11,7 @@
  *
  * Read: pages of version 1 and 2; PLAIN, dictionaries, RLE, DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY,
  * DELTA_BYTE_ARRAY, BYTE_STREAM_SPLIT; Snappy, gzip, ZSTD, LZ4_RAW; structs, lists and maps, one in the other.
- * Refused by name: INT96, encryption, other encodings and codecs. Only chunks of columns that are wanted are
+ * INT96. Refused by name: encryption, other encodings and codecs. Only chunks of columns that are wanted are
  * touched, page by page.
  * Written: pages of version 1, PLAIN, uncompressed or gzip; ARROW:schema only where Parquet has no word
  * for a type (parquet_told.h). */

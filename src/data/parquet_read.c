@@ -227,6 +227,26 @@ static void slot_narrow(Arena *arena, const ParquetSlot *s, ArrowColumn *a)
     a->data = (Str){ out, n * to };
 }
 
+/* The time of the day in nanoseconds and the day, counted as Julian ones, to microseconds since 1970. */
+static bool slot_instants(Arena *arena, const ParquetSlot *s, ArrowColumn *a, Err *err)
+{
+    enum { FROM = 12, TO = 8, JULIAN_1970 = 2440588, THOUSAND = 1000 };
+    static const int64_t day_us = 86400000000;
+    const size_t n = (size_t)s->length;
+    char *out = arena_alloc(arena, MAX(n * TO, 1));
+    for (size_t i = 0; i < n; i++) {
+        if (s->nulls && !(s->valid.p[i >> 3] >> (i & 7) & 1)) continue;
+        const uint8_t *p = (const uint8_t *)s->raw.data.p + i * FROM;
+        const int64_t ns = (int64_t)(le32(p) | (uint64_t)le32(p + 4) << 32), day = (int32_t)le32(p + 8);
+        int64_t us;
+        if (__builtin_mul_overflow(day - JULIAN_1970, day_us, &us) || __builtin_add_overflow(us, ns / THOUSAND, &us))
+            return fail(err, EF_INVALID_INPUT, "found a timestamp of INT96 on the Julian day %lld", (long long)day);
+        memcpy(out + i * TO, &us, TO);
+    }
+    a->data = (Str){ out, n * TO };
+    return true;
+}
+
 static void slot_bits(Arena *arena, const ParquetSlot *s, ArrowColumn *a)
 {
     const size_t n = (size_t)(s->length + 7) / 8;
@@ -240,6 +260,7 @@ static bool slot_values(Arena *arena, const ParquetSlot *s, ArrowColumn *a, Err 
     const ParquetNode *leaf = s->part->leaf;
     if (a->field->kind == ARROW_DECIMAL) return slot_decimal(arena, s, a, err);
     if (a->field->kind == ARROW_BOOL) return slot_bits(arena, s, a), true;
+    if (leaf->type == PARQUET_INT96) return slot_instants(arena, s, a, err);
     if (leaf->width && arrow_width(a->field) < leaf->width) return slot_narrow(arena, s, a), true;
     a->data = slot_copy(arena, &s->raw.data);
     if (!leaf->width) a->offsets = slot_copy(arena, &s->raw.offset);

@@ -120,6 +120,13 @@ class Engines(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "'error' is a column of the results"):
             adapter.scan(pl.LazyFrame({"text": ["a"], "error": ["b"]}), PACKAGE)
 
+    @has("pyspark")
+    def test_spark(self):
+        from encoderfile_c import spark as adapter
+        self.assertEqual(adapter.schema(PACKAGE).names, ["entities", "error"])
+        with self.assertRaisesRegex(TypeError, "like: found none, wanted the schema of the frame"):
+            adapter.schema(PACKAGE, keep=["id"])
+
     @has("daft")
     def test_daft(self):
         import daft

@@ -267,8 +267,7 @@ def golden():
     attempt("spark.parquet", lambda: spark_write(spark_session(), t, at("spark.parquet")))
     with open(at("rows.json"), "w") as f:
         for row in t.to_pylist(): f.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
-    stamp = pa.array([datetime.datetime(2024, 2, 29)], pa.timestamp("ns"))
-    pq.write_table(pa.table({"text": ["x"], "old": stamp}), at("refused-int96.parquet"), use_deprecated_int96_timestamps=True, store_schema=False)
+    pq.write_table(int96_table(), at("int96.parquet"), use_deprecated_int96_timestamps=True, store_schema=False)
     pq.write_table(pa.table({"text": ["x"]}), at("refused-brotli.parquet"), compression="brotli", store_schema=False)
     meanings(at)
     deep_lists(at)
@@ -333,6 +332,12 @@ def engines(program, tables):
 
 
 # ---- columns that are kept ----
+def int96_table():
+    import pyarrow as pa
+    times = [datetime.datetime(2024, 2, 29, 12, 30, 5, 250000), None, datetime.datetime(1970, 1, 1), datetime.datetime(1902, 12, 31, 23, 59, 59, 999999)]
+    return pa.table({"text": ["x"] * 4, "old": pa.array(times, pa.timestamp("ns")), "more": pa.array([times[:2], None, [], times[2:]], pa.list_(pa.timestamp("ns")))})
+
+
 def deep_lists(at):
     """Lists in lists, in structs and in maps; pages and row groups of some rows. deep.json: the same as lines."""
     import pyarrow as pa
