@@ -195,7 +195,7 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
 {
     Value *v = NEW(arena, Value);
     const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
-    if (!json_parse_most(arena, line, most, v, err)) return false;
+    if (!json_parse_record(arena, line, most, v, err)) return false;
     if (s->keeps) r->kept = kept_members(s, arena, v);
     r->id = value_get(v, "id");
     return record_take(s, arena, v, r, err);

@@ -62,6 +62,11 @@ fails "plain text under such a name" '"line 1, column 1: found' "$EF" map -m "$M
 works "infer of .json" "$EF" infer -m "$MODEL" -i few.json -f jsonl
 [ "$(sed 's/"id":[0-9]*,//' few.wanted)" = "$(cat txt)" ]
 check $? "infer of .json: lines of JSON"
+for id in 9223372036854775808 18446744073709551615 9999999999999999999 -1 1.5; do
+    echo "{\"id\":$id,\"text\":\"a\"}" >hash.jsonl
+    prints "the id $id" "^{\"id\":$id,\"tokens\"" "$EF" map -m "$MODEL" hash.jsonl
+    prints "a column of ids $id" "^$id," "$EF" map -m "$MODEL" hash.jsonl --keep id --output-format csv
+done
 for name in error tokens; do
     refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
 done
