@@ -289,7 +289,21 @@ static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
     return ok;
 }
 
-static bool has_column(const Records *s, const char *name, Err *err)
+bool records_lack(Records *s, const Str *known, size_t n, const RecordsColumn *column, Err *err)
+{
+    const char **names = ARRAY(&s->head, const char *, n), *file = s->lines.name, *name = column->name;
+    for (size_t i = 0; i < n; i++) names[i] = str_dup(&s->head, known[i]);
+    const char *near = str_nearest(str_of(name), names, n), *flag = column->flag;
+    if (near && !flag)
+        return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean --field %s?", file, name, near);
+    if (near)
+        return fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\": did you mean \"%s\"?", file, flag, name,
+                    near);
+    return flag ? fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\"", file, flag, name)
+                : fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", file, name);
+}
+
+static bool has_column(Records *s, const char *name, const char *flag, Err *err)
 {
     size_t first = 0, last = s->columns;
     while (first < s->columns && !str_is(s->column[first], name)) first++;
@@ -297,9 +311,7 @@ static bool has_column(const Records *s, const char *name, Err *err)
     if (last > first + 1)
         return fail(err, EF_INVALID_INPUT, "%s: columns %zu and %zu of %zu are both \"%s\", wanted one: rename the "
                     "other", s->lines.name, first + 1, last, s->columns, name);
-    if (first < s->columns) return true;
-    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
-                are_texts(s) || records_take_files(s) ? "; --field names another one" : "");
+    return first < s->columns || records_lack(s, s->column, s->columns, &(RecordsColumn){ name, flag }, err);
 }
 
 /* Those of --keep are there; "all" is what the first line has. */
@@ -310,7 +322,7 @@ static bool keep_columns(Records *s, Err *err)
         for (size_t i = 0; i < s->columns; i++) s->keep[i] = (Str){ str_dup(&s->head, s->column[i]), s->column[i].n };
     }
     for (size_t i = 0; i < s->keeps; i++)
-        if (!has_column(s, s->keep[i].p, err)) return false;
+        if (!has_column(s, s->keep[i].p, "--keep: ", err)) return false;
     return true;
 }
 
@@ -324,14 +336,15 @@ static bool read_head(Records *s, Err *err)
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (!keep_columns(s, err)) return false;
-    if (s->how.second && !has_column(s, s->how.second, err)) return false;
-    if (are_texts(s)) return has_column(s, records_field(s), err);
+    const char *flag = s->how.field ? "" : NULL;
+    if (s->how.second && !has_column(s, s->how.second, "--column2: ", err)) return false;
+    if (are_texts(s)) return has_column(s, records_field(s), flag, err);
     if (records_take_files(s) && !column_of(s, s->column, s->columns, item_form_file(s->items)->key).p)
-        return has_column(s, records_path_key(s), err);
+        return has_column(s, records_path_key(s), flag, err);
     if (records_take_files(s)) return true;
     const bool path = column_of(s, s->column, s->columns, records_path_key(s)).p != NULL;
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !(path && records_path_is(s, key)) && !has_column(s, key->name, err)) return false;
+        if (key->required && !(path && records_path_is(s, key)) && !has_column(s, key->name, "", err)) return false;
     return true;
 }
 

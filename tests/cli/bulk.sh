@@ -67,6 +67,9 @@ for id in 9223372036854775808 18446744073709551615 9999999999999999999 -1 1.5; d
     prints "the id $id" "^{\"id\":$id,\"tokens\"" "$EF" map -m "$MODEL" hash.jsonl
     prints "a column of ids $id" "^$id," "$EF" map -m "$MODEL" hash.jsonl --keep id --output-format csv
 done
+printf 'id,txt\n1,a\n' >near.csv
+refuses "a column of CSV that is near" 'found no column "text": did you mean --field txt?' "$EF" map -m "$MODEL" near.csv
+refuses "a column of CSV to keep" '--keep: found no column "ids": did you mean "id"?' "$EF" map -m "$MODEL" near.csv --column txt --keep ids
 for name in error tokens; do
     refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
 done
