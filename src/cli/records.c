@@ -87,10 +87,18 @@ static bool take_bytes(const Records *s, Arena *arena, const Value *bytes, Item 
     return item_read_object(arena, s->items, &object, item, err);
 }
 
+/* Samples instead of a file: {array, sampling_rate}. */
+static bool holds_samples(const Records *s, const Value *v)
+{
+    return v && item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
+}
+
 static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
     const Value *path = v->kind == V_MAP ? value_get(v, records_path_key(s)) : v;
     const char *key = item_form_file(s->items)->key;
+    const Value *inside = path && path->kind == V_MAP ? path : value_get(v, key);
+    if (holds_samples(s, inside)) return item_read_object(arena, s->items, inside, item, err);
     if (path && path->kind == V_MAP) path = bytes_or_path(path);
     if (path && path->kind == V_STR) return item_open_file(arena, s->items, path->s, item, err);
     if (path && path->kind == V_BYTES) return take_bytes(s, arena, path, item, err);
@@ -98,8 +106,7 @@ static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item
     if (own && own->kind == V_MAP && (own = bytes_or_path(own)) != NULL)
         return own->kind == V_STR ? item_open_file(arena, s->items, own->s, item, err)
                                   : take_bytes(s, arena, own, item, err);
-    bool numbers = item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
-    if (v->kind == V_MAP && (numbers || value_get(v, key))) return item_read_object(arena, s->items, v, item, err);
+    if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key))) return item_read_object(arena, s->items, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
                 value_kind_name(path ? path->kind : v->kind), records_path_key(s), key);
 }
