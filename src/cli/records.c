@@ -106,7 +106,8 @@ static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item
     if (own && own->kind == V_MAP && (own = bytes_or_path(own)) != NULL)
         return own->kind == V_STR ? item_open_file(arena, s->items, own->s, item, err)
                                   : take_bytes(s, arena, own, item, err);
-    if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key))) return item_read_object(arena, s->items, v, item, err);
+    if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key)))
+        return item_read_object(arena, s->items, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
                 value_kind_name(path ? path->kind : v->kind), records_path_key(s), key);
 }
