@@ -278,6 +278,23 @@ static void test_csv(void)
     arena_free(&arena);
 }
 
+static void test_csv_floats(void)
+{
+    TEST("csv: numbers that are none");
+    static const double odd[] = { NAN, INFINITY, -INFINITY, 0.5 };
+    Arena arena = { 0 };
+    Buf out = { .arena = &arena };
+    BatchWriter *w;
+    ArrowField field = { .name = STR("x"), .kind = ARROW_FLOAT, .param = { 2 } };
+    ArrowFields fields = { .field = &field, .n = 1 };
+    ArrowColumn column = { .field = &field, .length = COUNT(odd), .data = { (const char *)odd, sizeof odd } };
+    const ArrowBatch batch = { .rows = COUNT(odd), .column = &column };
+    CHECK(csv_create(&arena, &fields, &(BatchOut){ .put = put, .context = &out }, &w, &err));
+    CHECK(batches_add(w, &batch, &err) && batches_end(w, &err) && str_eq(buf_view(&out), STR("x\nnan\ninf\n-inf\n0.5\n")));
+    batches_drop(w);
+    arena_free(&arena);
+}
+
 static void test_npy(bool half)
 {
     TEST(half ? "npy, float16" : "npy");
@@ -333,6 +350,7 @@ int main(void)
     test_resume(true);
     test_resume(false);
     test_csv();
+    test_csv_floats();
     test_npy(false);
     test_npy(true);
     test_half();

@@ -171,6 +171,14 @@ static void test_numbers(void)
     Value v;
     CHECK(parse("-0", &v) && v.kind == V_INT && v.i == 0);
     CHECK(parse("9223372036854775808", &v) && v.kind == V_FLOAT && v.f == 9223372036854775808.0);
+    static const char *const hashes[] = { "9223372036854775808", "9999999999999999999", "10000000000000000000", "18446744073709551615" };
+    for (size_t i = 0; i < COUNT(hashes); i++) {
+        CHECK(json_parse_record(&arena, str_of(hashes[i]), 1, &v, &err) && v.kind == V_UINT);
+        CHECK(v.u == strtoull(hashes[i], NULL, 10));
+    }
+    static const char *const floats[] = { "18446744073709551616", "20000000000000000000", "36893488147419103231", "-9223372036854775809", "9e18" };
+    for (size_t i = 0; i < COUNT(floats); i++)
+        CHECK(json_parse_record(&arena, str_of(floats[i]), 1, &v, &err) && v.kind == V_FLOAT && v.f == strtod(floats[i], NULL));
     CHECK(parse("-9223372036854775809", &v) && v.kind == V_FLOAT);
     CHECK(parse("99999999999999999999", &v) && v.f == 1e20);
     CHECK(parse("1000000000000000019884624838656", &v) && v.f == 1e30);

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from . import stream as _stream
 
 
@@ -30,7 +28,7 @@ def scan(frame: Any, package: str, column: _stream.Columns = "text", keep: Seque
 
     def answer(rows: pl.DataFrame) -> pl.DataFrame:
         texts = rows.select(list(gone.values())).to_arrow().combine_chunks()
-        return pl.concat([rows.select(names), pl.DataFrame(pa.Table.from_batches(encode(texts).to_batches()))], how="horizontal")
+        return pl.concat([rows.select(names), pl.DataFrame(encode(texts))], how="horizontal")
 
     schema = {**{n: given[n] for n in names}, **found}
     return frame.map_batches(answer, schema=schema, streamable=True)

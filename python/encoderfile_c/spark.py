@@ -51,6 +51,8 @@ def schema(package: str, like: Any = None, keep: Sequence[str] = (), column: _st
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructType
 
+    if like is None and keep:
+        raise TypeError("like: found none, wanted the schema of the frame, which says what the columns of keep are")
     found = _stream.schema(package, column=column, **options)
     gone = _stream.sent(column, options)
     there = list(like.names) if like is not None else [*gone.values(), *keep]

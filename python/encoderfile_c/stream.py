@@ -65,6 +65,8 @@ def there(names: Sequence[str], wanted: Iterable[str]) -> None:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             raise KeyError(f"no column {name!r}; there are {list(names)}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        if list(names).count(name) > 1:
+            raise ValueError(f"two columns are called {name!r}: rename one of them")
 
 
 def apart(keep: Iterable[str], found: pa.Schema) -> None:
@@ -142,17 +144,27 @@ class _Process:
 
 
 def _as(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
-    """A stream has one schema: texts of another width or layout become those of its first batch."""
+    """A stream has one schema: texts of another width or layout become those of its first batch. Numbers are no texts."""
     try:
+        for c, f in zip(batch.columns, wanted):
+            if c.type != f.type and pa.types.is_primitive(c.type):
+                raise pa.ArrowTypeError(f"{f.name}: found {c.type}")
         columns = [c if c.type == f.type else c.cast(f.type) for c, f in zip(batch.columns, wanted)]
     except pa.ArrowException as e:
         raise TypeError(f"found columns {batch.schema.types}, wanted {wanted.types} as in the first batch") from e
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
+def _typed(name: str, column: pa.Array) -> pa.Array:
+    """Where all values are null they may have no type of their own, and the next batch has one."""
+    if not pa.types.is_null(column.type):
+        return column
+    return column.cast(pa.binary() if name in ("image", "audio") else pa.utf8())
+
+
 def _part(batch: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
     there(batch.schema.names, columns.values())
-    return pa.RecordBatch.from_arrays([batch.column(name) for name in columns.values()], names=list(columns))
+    return pa.RecordBatch.from_arrays([_typed(name, batch.column(own)) for name, own in columns.items()], names=list(columns))
 
 
 def _glued(batch: pa.RecordBatch, keep: Sequence[str], gone: Mapping[str, str], answer: pa.RecordBatch) -> pa.RecordBatch:
@@ -183,7 +195,10 @@ def schema(package: str, column: Columns = "text", keep: pa.Schema | None = None
 
 def stream(package: str, batches: Iterable[pa.RecordBatch], column: Columns = "text", keep: Sequence[str] = (), threads: int = 1,
            ahead: int = 4, program: str | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Answers to record batches, one for each, by one process. At most `ahead` batches are under way."""
+    """Answers to record batches, one for each, by one process. At most `ahead` batches are under way. batches: an iterable of
+    them, or what exports a stream of Arrow: a table, a frame."""
+    if hasattr(batches, "__arrow_c_stream__") and not isinstance(batches, pa.RecordBatchReader):
+        batches = pa.RecordBatchReader.from_stream(batches)
     source = iter(batches)
     try:
         first = next(source)

@@ -15,12 +15,20 @@
 
 enum { PART_ROWS = 1024, PART_BYTES = 1 << 20, SPARE = 1 << 20 };
 
+typedef struct MapTexts { /* a column of texts */
+    const char *name;        /* NULL: there is none */
+    int64_t at;              /* among the columns of the input */
+    ArrowField field;
+    ArrowColumn values;      /* of the batch at hand */
+    int64_t begin;           /* the entry of row 0 */
+} MapTexts;
+
 typedef struct MapStream {
     Arena arena;             /* this, too */
     ef_model *model;
     struct ArrowArrayStream in;
     /* options */
-    const char *column;
+    MapTexts first, second;  /* of a text, or of a pair of them */
     Str *keep;
     size_t keeps;
     Value params;            /* of the task */
@@ -30,9 +38,8 @@ typedef struct MapStream {
     size_t results;          /* columns before that */
     /* the input's schema, once it was read */
     bool known;
-    int64_t columns, text;
+    int64_t columns;
     int64_t *kept;           /* [keeps] */
-    ArrowField field;        /* of the texts */
     /* how it goes */
     bool over;
     int code;                /* of errno; not 0: it failed for good, */
@@ -42,8 +49,6 @@ typedef struct MapStream {
     struct ArrowArray batch, result;
     struct ArrowSchema *schema_out;
     struct ArrowArray *batch_out;
-    ArrowColumn texts;
-    int64_t begin;           /* of the texts: the entry of row 0 */
     ArrowExport *made;
     Arena held;              /* of the batch */
     /* the part at hand: rows from .. to - 1 */
@@ -128,16 +133,23 @@ static void stream_keep_all(MapStream *s)
     }
 }
 
+static bool stream_know_texts(MapStream *s, MapTexts *t, const char *option)
+{
+    if (!t->name) return true;
+    t->at = stream_find(&s->schema, str_of(t->name));
+    if (t->at < 0) return stream_lacks(s, str_of(t->name), option);
+    if (!arrow_import_texts(s->schema.children[t->at], &t->field, &s->err))
+        return within(&s->err, "column \"%s\"", t->name);
+    t->field.name = str_of(t->name);
+    return true;
+}
+
 static void stream_know(void *stream)
 {
     MapStream *s = stream;
     if (!arrow_import_struct(&s->schema, &s->err)) return;
     s->columns = s->schema.n_children;
-    s->text = stream_find(&s->schema, str_of(s->column));
-    if (s->text < 0) return (void)stream_lacks(s, str_of(s->column), "column");
-    if (!arrow_import_texts(s->schema.children[s->text], &s->field, &s->err))
-        return (void)within(&s->err, "column \"%s\"", s->column);
-    s->field.name = str_of(s->column);
+    if (!stream_know_texts(s, &s->first, "column") || !stream_know_texts(s, &s->second, "column2")) return;
     stream_keep_all(s);
     s->kept = ARRAY(&s->arena, int64_t, s->keeps);
     for (size_t i = 0; i < s->keeps; i++)
@@ -199,15 +211,23 @@ static bool part_options(MapStream *s)
     return s->params.map.n == 0 || job_options(s->model->session, s->job, &s->params);
 }
 
-static bool part_take(MapStream *s, int64_t row, Item *item, Err *err)
+static bool part_text(MapStream *s, const MapTexts *t, int64_t row, Str *out, Err *err)
 {
-    Value v = arrow_value(&s->scratch, &s->texts, s->begin + row);
+    Value v = arrow_value(&s->scratch, &t->values, t->begin + row);
     if (v.kind == V_BYTES) v.kind = V_STR; /* of a column that does not say it */
+    if (v.kind == V_NULL && t == &s->second) return true; /* a text alone */
     if (v.kind != V_STR)
-        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", s->column,
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", t->name,
                     value_kind_name(v.kind));
     if (!utf8_valid(v.s)) return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    item->first = v.s;
+    *out = v.s;
+    return true;
+}
+
+static bool part_take(MapStream *s, int64_t row, Item *item, Err *err)
+{
+    if (!part_text(s, &s->first, row, &item->first, err)) return false;
+    if (s->second.name && !part_text(s, &s->second, row, &item->second, err)) return false;
     return item_check(s->model->model->items, item, err);
 }
 
@@ -222,7 +242,7 @@ static void part_fill(void *stream)
     for (int64_t row = s->from; row < s->to; row++) {
         Err err = { 0 };
         if (row > s->from && bytes > PART_BYTES) s->to = row;
-        else if (part_take(s, row, &item[n], &err)) bytes += item[n++].first.n;
+        else if (part_take(s, row, &item[n], &err)) bytes += item[n].first.n + item[n].second.n, n++;
         else s->why[row - s->from] = str_dup(&s->scratch, str_of(err.message)), item[n] = (Item){ 0 };
     }
     s->job->work.n = n;
@@ -303,11 +323,17 @@ static bool part_run(MapStream *s, int64_t from, int64_t to, int64_t *done)
 }
 
 /* ---- batches ---- */
+static bool batch_texts(MapStream *s, MapTexts *t)
+{
+    return !t->name ||
+           arrow_import_column(&s->held, &t->field, &s->batch, t->at, &t->values, &t->begin, &s->err);
+}
+
 static void batch_open(void *stream)
 {
     MapStream *s = stream;
-    if (!arrow_import_batch(&s->batch, s->columns, &s->err) ||
-        !arrow_import_column(&s->held, &s->field, &s->batch, s->text, &s->texts, &s->begin, &s->err))
+    if (!arrow_import_batch(&s->batch, s->columns, &s->err) || !batch_texts(s, &s->first) ||
+        !batch_texts(s, &s->second))
         return;
     s->made = arrow_export_new(s->rows);
 }
@@ -407,8 +433,8 @@ static bool option_name(MapStream *s, const Member *m, const char **out, Err *er
 
 static bool option_unknown(MapStream *s, Str key, Err *err)
 {
-    const char *names[64] = { "column", "keep", "results" };
-    size_t n = 3;
+    const char *names[64] = { "column", "column2", "keep", "results" };
+    size_t n = 4;
     for (const Field *f = s->model->model->task->request; f->name && n < COUNT(names); f++) names[n++] = f->name;
     const char *near = str_nearest(key, names, n);
     return fail(err, EF_INVALID_INPUT, "unknown key \"%.*s\"%s%s%s", STR_ARG(key), near ? ": did you mean \"" : "",
@@ -420,12 +446,13 @@ static bool options_take(MapStream *s, const char *json, const char **results, E
     Value all;
     if (!json_options_parse(&s->arena, json, &all, err)) return false;
     s->params = value_map(&s->arena, all.map.n);
-    s->column = "text", s->chars = true;
+    s->first.name = "text", s->chars = true;
     bool ok = true;
     for (size_t i = 0; ok && i < all.map.n; i++) {
         const Member *m = &all.map.items[i];
         const char *key = str_dup(&s->arena, m->key);
-        if (strcmp(key, "column") == 0) ok = option_name(s, m, &s->column, err);
+        if (strcmp(key, "column") == 0) ok = option_name(s, m, &s->first.name, err);
+        else if (strcmp(key, "column2") == 0) ok = option_name(s, m, &s->second.name, err);
         else if (strcmp(key, "results") == 0) ok = option_name(s, m, results, err);
         else if (strcmp(key, "keep") == 0) ok = option_keep(s, &m->value, err);
         else if (!task_has_option(s->model->model->task, key) || strcmp(key, "inputs") == 0)

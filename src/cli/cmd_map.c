@@ -450,7 +450,7 @@ static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
     RecordsHow how = { .form = args_value(a, "input-format"), .second = args_value(a, "column2"),
                        .keep = args_value(a, "keep"), .hold = true };
     how.field = args_value(a, args_has(a, "column") ? "column" : "field");
-    if (!how.form && strcmp(path, "-") == 0) how.form = "jsonl";
+    if (!how.form && !records_know(path)) how.form = "jsonl"; /* unless its first bytes are a table's */
     return records_open(&m->in, path, m->model->items, &how, err);
 }
 
@@ -473,6 +473,20 @@ static bool has_column(const TaskOptions *o, Err *err)
     return true;
 }
 
+/* Two members of a line with one name would be one to whoever reads it. */
+static bool names_differ(const Mapper *m, Err *err)
+{
+    for (size_t i = 0; i < m->in.keeps; i++) {
+        const Str name = m->in.keep[i];
+        bool taken = str_is(name, "error");
+        for (const Field *f = m->model->task->result; f->name; f++) taken |= str_is(name, f->name);
+        if (taken)
+            return fail(err, EF_USAGE, "--keep: found \"%.*s\", which is a member of the results, too; wanted other "
+                        "names: rename it in the input", STR_ARG(name));
+    }
+    return true;
+}
+
 /* What the answers are, and where they go. */
 static bool choose_output(Args *a, Mapper *m, Err *err)
 {
@@ -484,7 +498,7 @@ static bool choose_output(Args *a, Mapper *m, Err *err)
     m->fatal = args_int(a, "errors") == FAIL;
     if (!task_options(model->task, &model->config, m->params, asked, err)) return false;
     asked->chars |= args_has(a, "offsets") ? args_int(a, "offsets") : m->out.form != NULL;
-    if (!m->out.form) return true;
+    if (!m->out.form) return names_differ(m, err);
     const TaskTold how = { args_value(a, "results"), asked };
     return has_column(asked, err) && task_table(model->task, &model->config, how, &m->out.table.table, err);
 }

@@ -308,6 +308,20 @@ static bool has_moved(const PartsInput *was, const PartsInput *now)
     return same_input(was, now, &ignored) && !file_is(was->path);
 }
 
+/* Parts are made after run.json tells of their input: others are not of this run. */
+static bool no_foreign_parts(const MapParts *p, Err *err)
+{
+    Arena scratch = { 0 };
+    Buf names = { .arena = &scratch };
+    const char *pattern = p->inputs ? str_format(&scratch, "part-%05d-*.parquet", p->inputs) : "part-*.parquet";
+    folder_names(&scratch, p->folder, pattern, &names);
+    const bool ok = names.n == 0 ||
+                    fail(err, EF_USAGE, "--checkpoint: %s: found %s, of which no run.json tells; take another folder",
+                         p->folder, *(const char *const *)(void *)names.p);
+    arena_free(&scratch);
+    return ok;
+}
+
 /* Its place among those of run.json, where it is added if it is new. */
 static bool find_input(MapParts *p, const char *path, Err *err)
 {
@@ -319,7 +333,10 @@ static bool find_input(MapParts *p, const char *path, Err *err)
     if (p->at < p->inputs) {
         log_info("%s was %s: its parts are those of part-%05d", now.path, p->input[p->at].path, p->at);
         p->input[p->at].path = now.path;
-    } else *input_new(p) = now;
+    } else {
+        if (!no_foreign_parts(p, err)) return false;
+        *input_new(p) = now;
+    }
     return run_write(p, err);
 }
 

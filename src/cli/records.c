@@ -31,7 +31,7 @@ static Str without_packing(const char *path)
 
 bool records_know(const char *path)
 {
-    static const char *const lines[] = { ".jsonl", ".ndjson", ".csv", ".txt" };
+    static const char *const lines[] = { ".jsonl", ".ndjson", ".json", ".csv", ".txt" };
     const Str file = without_packing(path);
     const BatchForm *table = batch_form_of_path(file);
     for (size_t i = 0; i < COUNT(lines); i++)
@@ -44,10 +44,8 @@ static void find_form(Records *s, const char *path, const char *name)
     const Str file = without_packing(path);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
-    s->form = s->table                                                   ? RECORDS_BATCHES
-              : str_ends(file, ".jsonl") || str_ends(file, ".ndjson")    ? RECORDS_JSONL
-              : str_ends(file, ".csv")                                   ? RECORDS_CSV
-                                                                         : RECORDS_TEXT;
+    const bool json = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") || str_ends(file, ".json");
+    s->form = s->table ? RECORDS_BATCHES : json ? RECORDS_JSONL : str_ends(file, ".csv") ? RECORDS_CSV : RECORDS_TEXT;
     for (int i = 0; name && i < RECORDS_BATCHES; i++)
         if (strcmp(name, records_forms[i]) == 0) s->form = (RecordForm)i;
 }
@@ -89,10 +87,18 @@ static bool take_bytes(const Records *s, Arena *arena, const Value *bytes, Item 
     return item_read_object(arena, s->items, &object, item, err);
 }
 
+/* Samples instead of a file: {array, sampling_rate}. */
+static bool holds_samples(const Records *s, const Value *v)
+{
+    return v && item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
+}
+
 static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
     const Value *path = v->kind == V_MAP ? value_get(v, records_path_key(s)) : v;
     const char *key = item_form_file(s->items)->key;
+    const Value *inside = path && path->kind == V_MAP ? path : value_get(v, key);
+    if (holds_samples(s, inside)) return item_read_object(arena, s->items, inside, item, err);
     if (path && path->kind == V_MAP) path = bytes_or_path(path);
     if (path && path->kind == V_STR) return item_open_file(arena, s->items, path->s, item, err);
     if (path && path->kind == V_BYTES) return take_bytes(s, arena, path, item, err);
@@ -100,23 +106,33 @@ static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item
     if (own && own->kind == V_MAP && (own = bytes_or_path(own)) != NULL)
         return own->kind == V_STR ? item_open_file(arena, s->items, own->s, item, err)
                                   : take_bytes(s, arena, own, item, err);
-    bool numbers = item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
-    if (v->kind == V_MAP && (numbers || value_get(v, key))) return item_read_object(arena, s->items, v, item, err);
+    if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key)))
+        return item_read_object(arena, s->items, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
                 value_kind_name(path ? path->kind : v->kind), records_path_key(s), key);
 }
 
-/* Its picture may be a file; a question that is asked of all pages is this one's, if it has none. */
+bool records_path_is(const Records *s, const Field *key)
+{
+    return records_take_pages(s) && strcmp(key->name, item_form_file(s->items)->key) == 0;
+}
+
+/* Its picture may be a file, or {bytes, path}; a question that is asked of all pages is this one's, if it has none. */
 static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
-    const Value *path = value_get(v, "path"), *asked = value_get(v, "question");
+    const char *key = item_form_file(s->items)->key;
+    const Value *image = value_get(v, key), *asked = value_get(v, "question");
+    const bool own = image && image->kind != V_NULL && image->kind != V_MAP;
+    const Value *file = own ? NULL : image && image->kind == V_MAP ? image : value_get(v, records_path_key(s));
+    if (file && file->kind == V_MAP) file = bytes_or_path(file);
     Value page = value_map(arena, v->map.n + 2);
-    memcpy(page.map.items, v->map.items, v->map.n * sizeof *v->map.items);
-    page.map.n = v->map.n;
-    if (path && path->kind == V_STR && !value_get(v, "image")) {
-        if (!item_open_file(arena, s->items, path->s, item, err)) return false;
-        value_add(&page, "image", value_of_bytes(item->picture));
-    }
+    if (file && file->kind == V_STR) {
+        if (!item_open_file(arena, s->items, file->s, item, err)) return false;
+        value_add(&page, key, value_of_bytes(item->picture));
+    } else if (file && file->kind == V_BYTES) value_add(&page, key, *file);
+    const bool instead = page.map.n > 0;
+    for (size_t i = 0; i < v->map.n; i++)
+        if (!instead || !str_is(v->map.items[i].key, key)) page.map.items[page.map.n++] = v->map.items[i];
     if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
     return item_read_object(arena, s->items, &page, item, err);
 }
@@ -187,7 +203,7 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
 {
     Value *v = NEW(arena, Value);
     const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
-    if (!json_parse_most(arena, line, most, v, err)) return false;
+    if (!json_parse_record(arena, line, most, v, err)) return false;
     if (s->keeps) r->kept = kept_members(s, arena, v);
     r->id = value_get(v, "id");
     return record_take(s, arena, v, r, err);
@@ -281,7 +297,21 @@ static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
     return ok;
 }
 
-static bool has_column(const Records *s, const char *name, Err *err)
+bool records_lack(Records *s, const Str *known, size_t n, const RecordsColumn *column, Err *err)
+{
+    const char **names = ARRAY(&s->head, const char *, n), *file = s->lines.name, *name = column->name;
+    for (size_t i = 0; i < n; i++) names[i] = str_dup(&s->head, known[i]);
+    const char *near = str_nearest(str_of(name), names, n), *flag = column->flag;
+    if (near && !flag)
+        return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean --field %s?", file, name, near);
+    if (near)
+        return fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\": did you mean \"%s\"?", file, flag, name,
+                    near);
+    return flag ? fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\"", file, flag, name)
+                : fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", file, name);
+}
+
+static bool has_column(Records *s, const char *name, const char *flag, Err *err)
 {
     size_t first = 0, last = s->columns;
     while (first < s->columns && !str_is(s->column[first], name)) first++;
@@ -289,9 +319,7 @@ static bool has_column(const Records *s, const char *name, Err *err)
     if (last > first + 1)
         return fail(err, EF_INVALID_INPUT, "%s: columns %zu and %zu of %zu are both \"%s\", wanted one: rename the "
                     "other", s->lines.name, first + 1, last, s->columns, name);
-    if (first < s->columns) return true;
-    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
-                are_texts(s) || records_take_files(s) ? "; --field names another one" : "");
+    return first < s->columns || records_lack(s, s->column, s->columns, &(RecordsColumn){ name, flag }, err);
 }
 
 /* Those of --keep are there; "all" is what the first line has. */
@@ -302,7 +330,7 @@ static bool keep_columns(Records *s, Err *err)
         for (size_t i = 0; i < s->columns; i++) s->keep[i] = (Str){ str_dup(&s->head, s->column[i]), s->column[i].n };
     }
     for (size_t i = 0; i < s->keeps; i++)
-        if (!has_column(s, s->keep[i].p, err)) return false;
+        if (!has_column(s, s->keep[i].p, "--keep: ", err)) return false;
     return true;
 }
 
@@ -316,13 +344,15 @@ static bool read_head(Records *s, Err *err)
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (!keep_columns(s, err)) return false;
-    if (s->how.second && !has_column(s, s->how.second, err)) return false;
-    if (are_texts(s)) return has_column(s, records_field(s), err);
+    const char *flag = s->how.field ? "" : NULL;
+    if (s->how.second && !has_column(s, s->how.second, "--column2: ", err)) return false;
+    if (are_texts(s)) return has_column(s, records_field(s), flag, err);
     if (records_take_files(s) && !column_of(s, s->column, s->columns, item_form_file(s->items)->key).p)
-        return has_column(s, records_path_key(s), err);
+        return has_column(s, records_path_key(s), flag, err);
     if (records_take_files(s)) return true;
+    const bool path = column_of(s, s->column, s->columns, records_path_key(s)).p != NULL;
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !has_column(s, key->name, err)) return false;
+        if (key->required && !(path && records_path_is(s, key)) && !has_column(s, key->name, "", err)) return false;
     return true;
 }
 

@@ -91,8 +91,14 @@ void batches_free(Records *);
 /* records.c, for records_batches.c */
 bool record_take(const Records *, Arena *, const Value *, Record *, Err *);
 bool record_take_text(const Records *, const Value *, Item *, Err *); /* what stands in the field of the text */
+typedef struct RecordsColumn {
+    const char *name;
+    const char *flag;      /* "--keep: ", that named it, or ""; NULL: none did, and --field could */
+} RecordsColumn;
+bool records_lack(Records *, const Str *known, size_t n, const RecordsColumn *, Err *); /* fails: it is none of these */
 bool records_take_files(const Records *); /* pictures or sounds */
 bool records_take_pages(const Records *);
+bool records_path_is(const Records *, const Field *key); /* for this key of a page, too, a path may stand */
 const char *records_path_key(const Records *);
 const char *records_field(const Records *); /* of the text */
 

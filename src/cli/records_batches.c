@@ -46,20 +46,12 @@ static bool is_key(const Records *s, const ArrowField *f)
 }
 
 /* ---- are they what is wanted? ---- */
-/* flag: "--keep: ", that named the column; NULL: none did, and --field could. */
 static bool lacks_column(Records *s, const char *name, const char *flag, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
-    const char **known = ARRAY(&s->head, const char *, all->n);
-    for (int i = 0; i < all->n; i++) known[i] = all->field[i].name.p;
-    const char *near = str_nearest(str_of(name), known, (size_t)all->n), *file = s->lines.name;
-    if (near && !flag)
-        return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean --field %s?", file, name, near);
-    if (near)
-        return fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\": did you mean \"%s\"?", file, flag, name,
-                    near);
-    return flag ? fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\"", file, flag, name)
-                : fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", file, name);
+    Str *known = ARRAY(&s->head, Str, all->n);
+    for (int i = 0; i < all->n; i++) known[i] = all->field[i].name;
+    return records_lack(s, known, (size_t)all->n, &(RecordsColumn){ name, flag }, err);
 }
 
 static bool has_two(const Records *s, int first, Err *err)
@@ -97,8 +89,9 @@ static bool has_items(Records *s, Err *err)
         return (!flag && find_column(s, str_of(item_form_file(s->items)->key)) >= 0) ||
                (!flag && find_column(s, STR("array")) >= 0) ||
                needs_texts(s, records_path_key(s), flag, holds_files, err);
+    const bool path = find_column(s, str_of(records_path_key(s))) >= 0;
     for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !needs_column(s, key->name, "", err)) return false;
+        if (key->required && !(path && records_path_is(s, key)) && !needs_column(s, key->name, "", err)) return false;
     return true;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * csv_form.c - a table as CSV: a line of names, then a line for each row. What is null is an empty cell, bytes are
- * base64, lists and objects are JSON. */
+ * base64, lists and objects are JSON, numbers that are none nan and inf. */
 #include "csv_form.h"
+
+#include <math.h>
 
 #include "base64.h"
 #include "csv.h"
@@ -21,6 +23,7 @@ static void put_cell(CsvWriter *w, const ArrowColumn *c, int64_t row)
     Buf text = { .arena = &w->line };
     if (v.kind == V_NULL) return;
     if (v.kind == V_STR) buf_str(&text, v.s);
+    else if (v.kind == V_FLOAT && !isfinite(v.f)) buf_puts(&text, isnan(v.f) ? "nan" : v.f < 0 ? "-inf" : "inf");
     else if (v.kind == V_BYTES) base64_write(&text, v.s);
     else json_write(&text, &v);
     csv_write(&w->text, buf_view(&text));

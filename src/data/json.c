@@ -16,6 +16,7 @@ typedef struct JsonParser {
     Buf open; /* children of the lists and maps that are not closed yet */
     int depth;
     size_t values, most; /* so far; allowed */
+    bool unsigned_too;   /* beyond int64: V_UINT, where it fits */
     Err *err;
 } JsonParser;
 
@@ -218,6 +219,13 @@ static bool skip_fraction(JsonParser *j, bool *whole)
     return skip_digits(j);
 }
 
+/* n: what the digits make, without those beyond 64 bits. Only the least of those of 20 digits fit. */
+static bool fits_unsigned(const char *first, size_t count, uint64_t n)
+{
+    static const uint64_t least = 10000000000000000000u;
+    return count <= 19 || (count == 20 && *first == '1' && n >= least);
+}
+
 static bool parse_number(JsonParser *j, Value *out)
 {
     const char *start = j->p;
@@ -234,6 +242,7 @@ static bool parse_number(JsonParser *j, Value *out)
         *out = value_of_int((int64_t)(negative ? 0 - n : n));
         return true;
     }
+    if (whole && j->unsigned_too && !negative && fits_unsigned(first, count, n)) return *out = value_of_uint(n), true;
     *out = value_of_float(number_read((Str){ start, (size_t)(j->p - start) }));
     if (isfinite(out->f)) return true;
     j->p = start;
@@ -329,15 +338,25 @@ bool json_parse(Arena *arena, Str text, Value *out, Err *err)
     return json_parse_most(arena, text, SIZE_MAX, out, err);
 }
 
-bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err)
+static bool json_parse_as(Arena *arena, Str text, size_t values, bool unsigned_too, Value *out, Err *err)
 {
     if (!text.n) text = STR("");
     Arena work = { .budget = arena->budget, .local = true }; /* goes with a call that is left */
     JsonParser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
-                 .open = { .arena = &work }, .most = values, .err = err };
+                 .open = { .arena = &work }, .most = values, .unsigned_too = unsigned_too, .err = err };
     bool ok = parse_value(&j, out);
     skip_space(&j);
     if (ok && j.p < j.end) ok = json_fail_wanted(&j, "the end");
     arena_free(&work);
     return ok;
+}
+
+bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err)
+{
+    return json_parse_as(arena, text, values, false, out, err);
+}
+
+bool json_parse_record(Arena *arena, Str text, size_t values, Value *out, Err *err)
+{
+    return json_parse_as(arena, text, values, true, out, err);
 }

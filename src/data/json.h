@@ -13,6 +13,8 @@ bool json_parse(Arena *, Str text, Value *out, Err *);
 /* The same for untrusted text: more than that many values are EF_INVALID_INPUT, before memory is
  * allocated for them. */
 bool json_parse_most(Arena *, Str text, size_t values, Value *out, Err *);
+/* The same for records that are handed through: integers beyond int64 that fit uint64 become V_UINT, as hashes are. */
+bool json_parse_record(Arena *, Str text, size_t values, Value *out, Err *);
 
 /* Floats: shortest text that reads back the same (f32 arrays: as f32); not finite ones as null. */
 void json_write(Buf *, const Value *);                 /* compact */

@@ -10,9 +10,9 @@
  * repetition (0: it begins a row). Only values that are there are stored.
  *
  * Read: pages of version 1 and 2; PLAIN, dictionaries, RLE, DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY,
- * DELTA_BYTE_ARRAY, BYTE_STREAM_SPLIT; Snappy, gzip, ZSTD, LZ4_RAW; structs, lists and maps, one in the other
- * except lists of lists. Refused by name: those, INT96, encryption, other encodings and codecs. Only chunks of
- * columns that are wanted are touched, page by page.
+ * DELTA_BYTE_ARRAY, BYTE_STREAM_SPLIT; Snappy, gzip, ZSTD, LZ4_RAW; structs, lists and maps, one in the other.
+ * INT96. Refused by name: encryption, other encodings and codecs. Only chunks of columns that are wanted are
+ * touched, page by page.
  * Written: pages of version 1, PLAIN, uncompressed or gzip; ARROW:schema only where Parquet has no word
  * for a type (parquet_told.h). */
 #ifndef DATA_PARQUET_H

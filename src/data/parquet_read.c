@@ -27,8 +27,10 @@ typedef struct ParquetLeaf {
     const ParquetNode *node;
     const ParquetColumn *column;
     ParquetSlot *path[PATH_MOST]; /* from the column to the leaf's own */
+    int above[PATH_MOST];    /* lists above each of these */
     int n, own;              /* of these; the first that no other leaf has filled */
-    int list;                /* the one that is a list; -1: none */
+    int item[PATH_MOST];     /* [node->repeated + 1] of each list: level from which there is an item; before that 0 */
+    int last;                /* definition level of the entry before, of the same row */
     size_t pending;          /* values that are due to be taken */
 } ParquetLeaf;
 
@@ -63,25 +65,25 @@ static bool leaf_flush(ParquetLeaf *l, Err *err)
     return parquet_values_take(&l->chunk.values, &l->path[l->n - 1]->raw, n, err);
 }
 
-/* What stands above the values: structs, and the list. */
+/* What stands above the values: structs and lists. Each has an entry where the lists above it have another item. */
 static void leaf_above(ParquetLeaf *l, int rep, int def)
 {
-    const int item = l->list >= 0 ? l->path[l->list]->part->item : 0;
     for (int k = l->own; k < l->n - 1; k++) {
         ParquetSlot *s = l->path[k];
-        const bool inside = l->list >= 0 && k > l->list;
-        if (inside ? def < item : rep != 0) continue;
-        if (k == l->list) buf_add(&s->offset, &(int32_t){ (int32_t)s->items }, sizeof(int32_t));
-        slot_mark(s, def >= s->part->there);
+        const int above = l->above[k], item = s->part->item;
+        if (rep <= above && def >= l->item[above]) {
+            if (item) buf_add(&s->offset, &(int32_t){ (int32_t)s->items }, sizeof(int32_t));
+            slot_mark(s, def >= s->part->there);
+        }
+        if (item && rep <= above + 1 && def >= item) s->items++;
     }
-    if (l->list >= l->own && def >= item) l->path[l->list]->items++;
 }
 
 static bool leaf_entry(ParquetLeaf *l, int rep, int def, Err *err)
 {
     ParquetSlot *own = l->path[l->n - 1];
     if (l->n > 1) leaf_above(l, rep, def);
-    if (l->list >= 0 && def < l->path[l->list]->part->item) return true; /* no item, no value */
+    if (def < l->item[l->node->repeated]) return true; /* no item, no value */
     const bool there = def == l->node->defined;
     slot_mark(own, there);
     l->pending += there;
@@ -95,15 +97,24 @@ static bool leaf_entry(ParquetLeaf *l, int rep, int def, Err *err)
 static bool leaf_levels(ParquetLeaf *l, size_t rows, size_t *done, Err *err)
 {
     ParquetChunk *c = &l->chunk;
-    const int item = l->list >= 0 ? l->path[l->list]->part->item : 0;
     for (; c->level < c->levels; c->level++) {
         const int rep = c->rep[c->level], def = c->def[c->level];
         if (rep == 0 && *done == rows) break;
-        if (rep && (*done == 0 || def < item)) return fail(err, EF_INVALID_INPUT, "found an item without its list");
+        if (rep && (*done == 0 || MIN(l->last, def) < l->item[rep]))
+            return fail(err, EF_INVALID_INPUT, "found an item without its list");
         *done += rep == 0;
+        l->last = def;
         if (!leaf_entry(l, rep, def, err)) return false;
     }
     return leaf_flush(l, err);
+}
+
+static bool leaf_fits(const ParquetLeaf *l, Err *err)
+{
+    for (int k = l->own; k < l->n; k++)
+        if (l->path[k]->length > ITEMS_MOST)
+            return fail(err, EF_TOO_LARGE, "found lists of more than %d items in a few rows", ITEMS_MOST);
+    return true;
 }
 
 static bool leaf_rows(ParquetLeaf *l, size_t rows, Err *err)
@@ -117,8 +128,7 @@ static bool leaf_rows(ParquetLeaf *l, size_t rows, Err *err)
         }
         if (!leaf_levels(l, rows, &done, err)) return false;
         if (c->level < c->levels) break;
-        if (l->path[l->n - 1]->length > ITEMS_MOST)
-            return fail(err, EF_TOO_LARGE, "found lists of more than %d items in a few rows", ITEMS_MOST);
+        if (!leaf_fits(l, err)) return false;
     }
     return done == rows || fail(err, EF_INVALID_INPUT, "found fewer rows than the row group has");
 }
@@ -134,12 +144,13 @@ static void reader_leaf(ParquetReader *r, const ParquetColumn *column, const Par
                         int n)
 {
     ParquetLeaf *l = r->leaf[part->leaf->leaf] = NEW(r->arena, ParquetLeaf);
-    l->node = part->leaf, l->column = column, l->n = n, l->list = -1;
+    l->node = part->leaf, l->column = column, l->n = n;
     memcpy(l->path, path, (size_t)n * sizeof *path);
     while (path[l->own]->taken) l->own++;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0, lists = 0; k < n; k++) {
         path[k]->taken = true;
-        if (path[k]->part->item) l->list = k;
+        l->above[k] = lists;
+        if (path[k]->part->item) l->item[++lists] = path[k]->part->item;
     }
 }
 
@@ -216,6 +227,26 @@ static void slot_narrow(Arena *arena, const ParquetSlot *s, ArrowColumn *a)
     a->data = (Str){ out, n * to };
 }
 
+/* The time of the day in nanoseconds and the day, counted as Julian ones, to microseconds since 1970. */
+static bool slot_instants(Arena *arena, const ParquetSlot *s, ArrowColumn *a, Err *err)
+{
+    enum { FROM = 12, TO = 8, JULIAN_1970 = 2440588, THOUSAND = 1000 };
+    static const int64_t day_us = 86400000000;
+    const size_t n = (size_t)s->length;
+    char *out = arena_alloc(arena, MAX(n * TO, 1));
+    for (size_t i = 0; i < n; i++) {
+        if (s->nulls && !(s->valid.p[i >> 3] >> (i & 7) & 1)) continue;
+        const uint8_t *p = (const uint8_t *)s->raw.data.p + i * FROM;
+        const int64_t ns = (int64_t)(le32(p) | (uint64_t)le32(p + 4) << 32), day = (int32_t)le32(p + 8);
+        int64_t us;
+        if (__builtin_mul_overflow(day - JULIAN_1970, day_us, &us) || __builtin_add_overflow(us, ns / THOUSAND, &us))
+            return fail(err, EF_INVALID_INPUT, "found a timestamp of INT96 on the Julian day %lld", (long long)day);
+        memcpy(out + i * TO, &us, TO);
+    }
+    a->data = (Str){ out, n * TO };
+    return true;
+}
+
 static void slot_bits(Arena *arena, const ParquetSlot *s, ArrowColumn *a)
 {
     const size_t n = (size_t)(s->length + 7) / 8;
@@ -229,6 +260,7 @@ static bool slot_values(Arena *arena, const ParquetSlot *s, ArrowColumn *a, Err 
     const ParquetNode *leaf = s->part->leaf;
     if (a->field->kind == ARROW_DECIMAL) return slot_decimal(arena, s, a, err);
     if (a->field->kind == ARROW_BOOL) return slot_bits(arena, s, a), true;
+    if (leaf->type == PARQUET_INT96) return slot_instants(arena, s, a, err);
     if (leaf->width && arrow_width(a->field) < leaf->width) return slot_narrow(arena, s, a), true;
     a->data = slot_copy(arena, &s->raw.data);
     if (!leaf->width) a->offsets = slot_copy(arena, &s->raw.offset);

@@ -188,6 +188,9 @@ static bool schema_values(const ParquetNode *node, ArrowField *f)
     case PARQUET_INT32: case PARQUET_INT64: return schema_integer(node, f);
     case PARQUET_FLOAT: return schema_set(f, ARROW_FLOAT, SINGLE, 0, 0);
     case PARQUET_DOUBLE: return schema_set(f, ARROW_FLOAT, DOUBLE, 0, 0);
+    case PARQUET_INT96: /* instants, of Spark, Hive and Impala */
+        f->zone = STR("UTC");
+        return schema_set(f, ARROW_TIMESTAMP, PARQUET_US, 0, 0);
     case PARQUET_BYTES:
         if (means == MEANS_DECIMAL) return schema_decimal(node, f);
         text = means == MEANS_STRING || means == MEANS_ENUM || means == MEANS_JSON;
@@ -246,7 +249,6 @@ static bool schema_struct(ParquetShape *s, const ParquetNode *node, ParquetPart 
 static bool schema_leaf(ParquetShape *s, const ParquetNode *node, ParquetPart *p)
 {
     p->leaf = node;
-    if (node->type == PARQUET_INT96) return schema_refuse_column(s, "timestamps of INT96");
     p->field->uuid = node->logical.means == MEANS_UUID && node->width == UUID_WIDTH;
     if (schema_marks(node)) p->field->mark = node->mark;
     return schema_values(node, p->field) || schema_refuse_column(s, "a type whose numbers make no sense");
@@ -261,7 +263,6 @@ static bool schema_is_item(const ParquetNode *r)
 
 static bool schema_list(ParquetShape *s, const ParquetNode *r, ParquetPart *p)
 {
-    if (r->repeated > 1) return schema_refuse_column(s, "lists of lists");
     p->field->kind = ARROW_LIST;
     p->item = r->defined;
     schema_room(s, p, 1);
@@ -269,6 +270,7 @@ static bool schema_list(ParquetShape *s, const ParquetNode *r, ParquetPart *p)
     ParquetPart *item = &p->child[0];
     item->field->name = STR("element");
     item->there = r->defined;
+    if (r->logical.means == MEANS_LIST) return schema_refuse_column(s, "lists of lists in Avro's old form");
     return r->type == PARQUET_GROUP ? schema_struct(s, r, item) : schema_leaf(s, r, item);
 }
 

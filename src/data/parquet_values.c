@@ -316,7 +316,7 @@ enum { /* types as bits */
     OF_INTEGERS = 1 << PARQUET_INT32 | 1 << PARQUET_INT64,
     OF_NUMBERS = OF_INTEGERS | 1 << PARQUET_FLOAT | 1 << PARQUET_DOUBLE,
     OF_BYTES = 1 << PARQUET_BYTES, OF_FIXED = 1 << PARQUET_FIXED,
-    OF_ALL = OF_BOOLEAN | OF_NUMBERS | OF_BYTES | OF_FIXED
+    OF_ALL = OF_BOOLEAN | OF_NUMBERS | OF_BYTES | OF_FIXED | 1 << PARQUET_INT96
 };
 typedef struct EncodingRow {
     const char *name;

@@ -26,7 +26,7 @@ typedef struct WriteLeaf {
     int column;
     const Str *path;         /* names of its elements */
     int names;
-    bool in_list;            /* it has levels of repetition */
+    int lists;               /* levels of repetition */
     int defined;             /* level of what is there */
     /* the page at hand */
     Buf values;
@@ -102,7 +102,7 @@ static bool page_end(ParquetWriter *w, WriteLeaf *l, Err *err)
 {
     Buf page = { 0 }, packed = { 0 };
     if (l->page_entries == 0) return true;
-    if (l->in_list) runs_take(&l->rep, &page);
+    if (l->lists) runs_take(&l->rep, &page);
     if (l->defined) runs_take(&l->def, &page);
     buf_str(&page, buf_view(&l->values));
     const bool fits = page.n < INT32_MAX;
@@ -128,7 +128,7 @@ static bool entry_there(const ArrowColumn *a, int64_t i)
 
 static void entry_levels(WriteLeaf *l, int rep, int def, uint64_t n)
 {
-    if (l->in_list) runs_add(&l->rep, rep, n);
+    if (l->lists) runs_add(&l->rep, rep, n);
     if (l->defined) runs_add(&l->def, def, n);
     l->page_entries += (int64_t)n, l->entries += (int64_t)n;
     if (def < l->defined) l->nulls += (int64_t)n;
@@ -175,7 +175,13 @@ static void entry_leaf(WriteLeaf *l, const ArrowColumn *a, int64_t i, int rep, i
     entry_put(l, a, i);
 }
 
-static void entry_below(WriteLeaf *l, int step, const ArrowColumn *a, int64_t i, int rep, int def);
+typedef struct WriteAt { /* where an entry stands */
+    int step;                /* structs above it */
+    int lists;               /* lists above it */
+    int rep, def;            /* its levels so far */
+} WriteAt;
+
+static void entry_below(WriteLeaf *l, WriteAt at, const ArrowColumn *a, int64_t i);
 
 static void entry_span(const ArrowColumn *a, int64_t i, int64_t *from, int64_t *to)
 {
@@ -200,33 +206,34 @@ static void entry_values(WriteLeaf *l, const ArrowColumn *a, int64_t from, int64
     for (int64_t i = from; i < to; i++) entry_put(l, a, i);
 }
 
-static void entry_list(WriteLeaf *l, int step, const ArrowColumn *a, int64_t i, int def)
+static void entry_list(WriteLeaf *l, WriteAt at, const ArrowColumn *a, int64_t i)
 {
     int64_t from, to;
-    const ArrowColumn *items = &a->child[0], *whole = entry_whole(l, step, items);
+    const ArrowColumn *items = &a->child[0], *whole = entry_whole(l, at.step, items);
     entry_span(a, i, &from, &to);
-    if (from == to) return entry_levels(l, 0, def, 1);
-    def++;
+    if (from == to) return entry_levels(l, at.rep, at.def, 1);
+    at.def++, at.lists++;
     if (whole) {
-        entry_levels(l, 0, def, 1);
-        if (to - from > 1) entry_levels(l, 1, def, (uint64_t)(to - from - 1));
+        entry_levels(l, at.rep, at.def, 1);
+        if (to - from > 1) entry_levels(l, at.lists, at.def, (uint64_t)(to - from - 1));
         return entry_values(l, whole, from, to);
     }
-    for (int64_t k = from; k < to; k++) entry_below(l, step, items, k, k > from, def);
+    for (int64_t k = from; k < to; k++, at.rep = at.lists) entry_below(l, at, items, k);
 }
 
-/* Entry i of the column that is `step` structs below the leaf's own. */
-static void entry_below(WriteLeaf *l, int step, const ArrowColumn *a, int64_t i, int rep, int def)
+/* Entry i of a column that is the leaf's own or above it. */
+static void entry_below(WriteLeaf *l, WriteAt at, const ArrowColumn *a, int64_t i)
 {
     const ArrowField *f = a->field;
     const bool list = f->kind == ARROW_FIXED_LIST || arrow_kinds[f->kind].layout == LAYOUT_LIST;
-    if (!list && f->kind != ARROW_STRUCT) return entry_leaf(l, a, i, rep, def);
+    if (!list && f->kind != ARROW_STRUCT) return entry_leaf(l, a, i, at.rep, at.def);
     if (is_nullable(f)) {
-        if (!entry_there(a, i)) return entry_levels(l, rep, def, 1);
-        def++;
+        if (!entry_there(a, i)) return entry_levels(l, at.rep, at.def, 1);
+        at.def++;
     }
-    if (list) entry_list(l, step, a, i, def);
-    else entry_below(l, step + 1, &a->child[l->step[step]], i, rep, def);
+    if (list) return entry_list(l, at, a, i);
+    const ArrowColumn *member = &a->child[l->step[at.step++]];
+    entry_below(l, at, member, i);
 }
 
 /* ---- row groups ---- */
@@ -277,7 +284,7 @@ static bool group_end(ParquetWriter *w, Err *err)
 static bool leaf_add(ParquetWriter *w, WriteLeaf *l, const ArrowBatch *b, int64_t from, int64_t to, Err *err)
 {
     for (int64_t i = from; i < to; i++) {
-        entry_below(l, 0, &b->column[l->column], i, 0, 0);
+        entry_below(l, (WriteAt){ 0 }, &b->column[l->column], i);
         if (l->values.n + l->def.done.n + l->rep.done.n >= PAGE_BYTES && !page_end(w, l, err)) return false;
     }
     return true;
@@ -369,8 +376,7 @@ static void element_put(ParquetWriter *w, const WriteElement *e)
 typedef struct WritePath {   /* from a column down */
     Str name[LEAF_DEPTH + 2];
     int step[LEAF_DEPTH];
-    int names, steps, column, defined;
-    bool list;
+    int names, steps, column, defined, lists;
 } WritePath;
 
 static bool field_refuse(const WritePath *p, const char *what, Err *err)
@@ -386,7 +392,7 @@ static bool field_leaf(ParquetWriter *w, const ArrowField *f, const WritePath *p
     WriteLeaf *l = &w->leaf[w->leaves];
     Str *path = ARRAY(w->arena, Str, p->names);
     *l = (WriteLeaf){ .column = p->column, .path = path, .names = p->names,
-                      .in_list = p->list, .defined = p->defined };
+                      .lists = p->lists, .defined = p->defined };
     memcpy(path, p->name, (size_t)p->names * sizeof *path);
     memcpy(l->step, p->step, sizeof l->step);
     if (!parquet_kind_of(f, &l->kind)) return field_refuse(p, arrow_kind_name(f->kind), err);
@@ -416,7 +422,6 @@ static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *
     enum { MAP = 1, LIST = 3 };
     const bool map = f->kind == ARROW_MAP;
     const ArrowField *item = &f->child[0];
-    if (p.list) return field_refuse(&p, "lists of lists", err);
     const WriteElement outer = { p.name[p.names - 1], is_nullable(f) ? PARQUET_OPTIONAL : PARQUET_REQUIRED, 1,
                                  map ? MAP : LIST, { map ? MEANS_MAP : MEANS_LIST }, NULL };
     const WriteElement inner = { map ? STR("key_value") : STR("list"), PARQUET_REPEATED, map ? item->children : 1, -1,
@@ -424,7 +429,7 @@ static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *
     element_put(w, &outer);
     p.name[p.names++] = inner.name;
     p.defined++;
-    p.list = true;
+    p.lists++;
     if (map && item->kind == ARROW_STRUCT && !item->nullable) return field_struct(w, item, p, &inner, err);
     element_put(w, &inner);
     return field_add(w, item, STR("element"), p, err);
@@ -433,7 +438,7 @@ static bool field_list(ParquetWriter *w, const ArrowField *f, WritePath p, Err *
 static bool field_add(ParquetWriter *w, const ArrowField *f, Str name, WritePath p, Err *err)
 {
     const bool list = f->kind == ARROW_FIXED_LIST || arrow_kinds[f->kind].layout == LAYOUT_LIST;
-    if (p.names >= LEAF_DEPTH) return field_refuse(&p, "structs that are nested too deep", err);
+    if (p.names >= LEAF_DEPTH) return field_refuse(&p, "lists or structs that are nested too deep", err);
     p.name[p.names++] = name;
     p.defined += is_nullable(f);
     if (f->encoded && f->children) return field_refuse(&p, "a dictionary of lists or structs", err);

@@ -16,7 +16,7 @@ struct Value {
     union {
         bool b;
         int64_t i;
-        uint64_t u;                                   /* V_UINT: beyond int64; never parsed into */
+        uint64_t u;                                   /* V_UINT: beyond int64; of records alone */
         double f;
         Str s;                                        /* UTF-8; of V_BYTES any bytes, written as base64 */
         struct { Value *items; size_t n; } list;

@@ -49,6 +49,30 @@ done >many.jsonl
 printf 'a text\n\nanother\n' | "$EF" map -m "$MODEL" --input-format text >txt 2>err
 [ "$(grep -c tokens txt)" = 2 ] && sed -n 2p txt | grep -q '{"error":{"message":"line 2: Cannot tokenize empty string"'
 check $? "map of an empty line"
+head -3 many.jsonl >few.json && cp few.json few && printf 'a text\n' >plain
+works "map of .json" "$EF" map -m "$MODEL" few.json
+cp txt few.wanted
+works "map of a name that says nothing" "$EF" map -m "$MODEL" few
+same "lines of JSON unless the name says something else" txt few.wanted
+[ "$(grep -c '^{"id":' txt)" = 3 ]
+check $? "lines of JSON have ids"
+"$EF" map -m "$MODEL" /dev/stdin <few >txt 2>err
+same "map of /dev/stdin" txt few.wanted
+fails "plain text under such a name" '"line 1, column 1: found' "$EF" map -m "$MODEL" plain
+works "infer of .json" "$EF" infer -m "$MODEL" -i few.json -f jsonl
+[ "$(sed 's/"id":[0-9]*,//' few.wanted)" = "$(cat txt)" ]
+check $? "infer of .json: lines of JSON"
+for id in 9223372036854775808 18446744073709551615 9999999999999999999 -1 1.5; do
+    echo "{\"id\":$id,\"text\":\"a\"}" >hash.jsonl
+    prints "the id $id" "^{\"id\":$id,\"tokens\"" "$EF" map -m "$MODEL" hash.jsonl
+    prints "a column of ids $id" "^$id," "$EF" map -m "$MODEL" hash.jsonl --keep id --output-format csv
+done
+printf 'id,txt\n1,a\n' >near.csv
+refuses "a column of CSV that is near" 'found no column "text": did you mean --field txt?' "$EF" map -m "$MODEL" near.csv
+refuses "a column of CSV to keep" '--keep: found no column "ids": did you mean "id"?' "$EF" map -m "$MODEL" near.csv --column txt --keep ids
+for name in error tokens; do
+    refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
+done
 works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
 [ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
 check $? "map keeps every line, in order"
@@ -226,7 +250,7 @@ check $? "a line of names and a line for each record"
 works "map to an Arrow file" "$EF" map -m "$MODEL" many.jsonl --keep id -o table.arrow --batch-rows 100
 [ "$(head -c 6 table.arrow)" = ARROW1 ] && [ "$(tail -c 6 table.arrow)" = ARROW1 ]
 check $? "an Arrow file has its head and its end"
-works "Arrow columns as CSV" "$EF" map -m "$MODEL" table.arrow --column id --keep id,entities --output-format jsonl --errors keep
+works "Arrow columns as CSV" "$EF" map -m "$ROOT/tests/golden/pipelines/masks" table.arrow --column id --keep id,entities --output-format jsonl --errors keep
 head -3 txt | grep -q '^{"id":"[^"]*","entities":\[' && [ "$(wc -l <txt)" = "$(wc -l <many.jsonl)" ]
 check $? "the kept columns of an Arrow table come back"
 for output in table.arrow table.arrows; do

@@ -24,6 +24,9 @@ prints "with its page" '"answer":"Ada","start":0,"end":0' "$EF" map -m "$D/layou
 fails "without it" '"message":"line 1: image: found nothing' "$EF" map -m "$D/layoutlmv3_qa" q.jsonl
 printf 'question,words,boxes\nWhat?,"[""Ada""]","[[82,292,319,512]]"\n' >q.csv
 prints "columns" '"answer":"Ada"' "$EF" map -m "$D/layoutlm_qa" q.csv
+printf 'question,words,boxes,path\nWhat?,"[""Ada""]","[[82,292,319,512]]","%s"\n' "$P" >s.csv
+prints "a column of paths" '"answer":"Ada","start":0,"end":0' "$EF" map -m "$D/layoutlmv3_qa" s.csv
+refuses "no column of pictures" 's.csv: found no column "image"' sh -c "sed s/path/file/ s.csv >t.csv && mv t.csv s.csv && '$EF' map -m '$D/layoutlmv3_qa' s.csv"
 printf '{%s,"path":"%s"}\n' "$W" "$P" >p.jsonl
 prints "labels" '"predicted_label":"' "$EF" infer -m "$D/layoutlmv3_class" -i p.jsonl -f jsonl
 prints "entities" '"first_word":0,"last_word":0,"box":\[82,292,319,512\]' "$EF" infer -m "$D/layoutlmv3_tags" -i p.jsonl -f jsonl --aggregation none

@@ -41,6 +41,15 @@ has "samples" '{"id":9,"text":"'
 printf 'id,clip\n1,%s\n' "$P" >list.csv
 prints "a column" '{"id":"1","text":"ET ETETE' "$EF" map -m "$CTC" --field clip list.csv
 printf '{"array":[0.1,0.2]}\n' >norate.jsonl
+tail -n 1 list.jsonl | sed 's/"id":9,//' >array.jsonl && sed 's/.*/{"audio":&}/' array.jsonl >inside.jsonl && sed 's/.*/{"audio":{"path":null,"bytes":null},"sound":&}/' array.jsonl >named.jsonl
+works "samples" "$EF" map -m "$CTC" array.jsonl
+cp txt array.wanted
+works "samples in an object" "$EF" map -m "$CTC" inside.jsonl
+cmp -s txt array.wanted
+check $? "samples in an object, as datasets have them"
+works "samples in a key of another name" "$EF" map -m "$CTC" --field sound named.jsonl
+cmp -s txt array.wanted
+check $? "samples in a key of another name"
 fails "no rate" 'sampling_rate: found nothing, wanted one beside array' "$EF" map -m "$CTC" norate.jsonl
 
 # ---- packages ----

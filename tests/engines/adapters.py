@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """adapters.py PROGRAM PACKAGE - what the adapters of python/encoderfile_c send, keep and refuse; of engines those that are
 installed. Needs pyarrow."""
+import contextlib
 import importlib.util
 import os
 import pickle
@@ -32,6 +33,13 @@ def flags(**options):
     return line[line.index("--column") + 2:]
 
 
+@contextlib.contextmanager
+def stream_encoder(**options):
+    encode = stream.Encoder(PACKAGE, **options)
+    yield encode
+    encode.close()
+
+
 class Core(unittest.TestCase):
     def test_options(self):
         self.assertEqual(flags(top_k=3, normalize=True, aggregation=None), ["--top-k", "3", "--normalize", "true"])
@@ -48,6 +56,27 @@ class Core(unittest.TestCase):
         kept = pickle.loads(pickle.dumps(stream.Encoder(ANSWERS, BOTH, keep=["id"], program=PROGRAM)))
         self.assertTrue(found.equals(kept(PAGES)))
         kept.close()
+
+    def test_nulls(self):
+        none, some = pa.record_batch({"text": pa.nulls(2)}), pa.record_batch({"text": ["bus to Goa"]})
+        for batches in ([none, some], [some, none]):
+            found = [batch.column("error").null_count for batch in stream.stream(PACKAGE, batches)]
+            self.assertEqual(found, [0 if batch is none else 1 for batch in batches])
+        with stream_encoder() as encode:
+            encode(none)
+            self.assertEqual(encode(some).column("entities").to_pylist()[0][0]["text"], "Goa")
+            with self.assertRaisesRegex(TypeError, "found columns"):
+                encode(pa.record_batch({"text": [1.5]}))
+            self.assertEqual(encode(some).num_rows, 1)
+
+    def test_tables(self):
+        table = pa.table({"text": pa.chunked_array([["bus to Goa"], ["a", "b"]]), "id": [1, 2, 3]})
+        self.assertEqual([batch.num_rows for batch in stream.stream(PACKAGE, table, keep=["id"])], [1, 2])
+        self.assertEqual(list(stream.stream(PACKAGE, table[:0])), [])
+        twice = pa.record_batch([["bus"], [1], [2]], names=["text", "id", "id"])
+        with self.assertRaisesRegex(ValueError, "two columns are called 'id'"):
+            list(stream.stream(PACKAGE, [twice], keep="all"))
+        self.assertEqual([batch.num_rows for batch in stream.stream(PACKAGE, [twice])], [1])
 
     def test_refused(self):
         batch = pa.record_batch({"text": ["bus to Goa"], "error": ["x"], "id": [1]})
@@ -86,8 +115,17 @@ class Engines(unittest.TestCase):
         rows = adapter.scan(frame, ANSWERS, BOTH, program=PROGRAM).collect()
         self.assertEqual(rows.columns[:2], ["id", "answer"])
         self.assertEqual(rows["error"].null_count(), 1)
+        none = adapter.scan(pl.LazyFrame(schema={"text": pl.String, "id": pl.Int64}), PACKAGE).collect()
+        self.assertEqual((none.columns, none.height), (["id", "entities", "error"], 0))
         with self.assertRaisesRegex(ValueError, "'error' is a column of the results"):
             adapter.scan(pl.LazyFrame({"text": ["a"], "error": ["b"]}), PACKAGE)
+
+    @has("pyspark")
+    def test_spark(self):
+        from encoderfile_c import spark as adapter
+        self.assertEqual(adapter.schema(PACKAGE).names, ["entities", "error"])
+        with self.assertRaisesRegex(TypeError, "like: found none, wanted the schema of the frame"):
+            adapter.schema(PACKAGE, keep=["id"])
 
     @has("daft")
     def test_daft(self):

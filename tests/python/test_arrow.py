@@ -20,6 +20,8 @@ import encoderfile_c as ef
 from encoderfile_c import errors
 from test_core import NER, SIGNS, SLOW, TEXT, VECTORS, check_flat, python, rounds
 
+LABELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "pipelines", "labels")
+
 
 # ---- Arrow's C structs ----
 class Schema(Structure):
@@ -567,6 +569,18 @@ class Pyarrow(unittest.TestCase):
             self.assertIn("null", found["error"].to_pylist()[1])
             with self.assertRaises(errors.InputError):
                 pa.table(results)
+
+    def test_pairs(self) -> None:
+        texts, others = ["is it big?", "who", "where"], ["very big", None, "in Goa"]
+        table = self.pa.table({"text": texts, "other": self.pa.array(others, self.pa.string_view())})
+        with ef.Model(LABELS) as model:
+            found = self.pa.table(model.map_arrow(table, column2="other"))["score"].to_pylist()
+            wanted = [max(model.predict([(a, b) if b else a])["results"][0]["scores"]) for a, b in zip(texts, others)]
+            alone = self.pa.table(model.map_arrow(table))["score"].to_pylist()
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+            self.assertEqual([a == b for a, b in zip(found, alone)], [False, True, False])
+            with self.assertRaisesRegex(errors.InputError, "found no column \"others\": did you mean \"other\""):
+                self.pa.table(model.map_arrow(table, column2="others"))
 
     def test_kept_columns_of_any_type(self) -> None:
         pa = self.pa
