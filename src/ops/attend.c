@@ -244,6 +244,8 @@ typedef struct AttendRow {
 } AttendRow;
 
 enum { KEY_ROW = QUERY_BLOCK + 2 * AROUND }; /* numbers of one key for the queries of a block */
+/* Whole panels for GROUP keys at once: the first of them begins before its row, the last ends behind it. */
+_Static_assert(AROUND + PANEL >= PANEL - 1 + GROUP - 1, "what keys write stays within a panel of their rows");
 
 static float *attend_take_floats(float **from, int64_t n)
 {
@@ -263,7 +265,7 @@ static int64_t relative_floats(const AttendJob *job)
     const int64_t S = job->S, P = ROUND_UP(job->P, PANEL);
     if (!job->c->ragged) return (QUERY_BLOCK + S) * P + ROUND_UP(QUERY_BLOCK * S, PANEL);
     return 2 * ROUND_UP(S * job->a.D, PANEL) + QUERY_BLOCK * job->c2p.columns +
-           ROUND_UP(keys_within(&job->p2c, S) * KEY_ROW, PANEL) + S * PANEL;
+           keys_within(&job->p2c, S) * KEY_ROW + 2 * PANEL + S * PANEL;
 }
 
 static size_t scratch_floats(const AttendJob *job)
@@ -439,7 +441,7 @@ static void attend_relative(AttendRow *r, float *scratch, int64_t from, int64_t 
     r->a.v = attend_gather(r->a.v, r->a.ldv, n, D, attend_take_floats(&scratch, n * D));
     r->a.ldk = r->a.ldv = D;
     r->by_q = attend_take_floats(&scratch, QUERY_BLOCK * job->c2p.columns);
-    r->by_k = attend_take_floats(&scratch, keys_within(&job->p2c, n) * KEY_ROW);
+    r->by_k = attend_take_floats(&scratch, keys_within(&job->p2c, n) * KEY_ROW + 2 * PANEL) + PANEL;
     r->ends = attend_take_floats(&scratch, n * PANEL);
     attend_by_distance(r, from, to);
 }

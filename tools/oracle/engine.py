@@ -120,6 +120,9 @@ CASES = {
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                          "script", 2, None),  # with If
+    "deberta-keys17": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, pos_att_type=["p2c"], position_buckets=-1),
+                                                             **dict(SIZES, num_hidden_layers=1)), 17, "script", 2,
+                       None),  # positions give numbers to keys alone
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
