@@ -7,7 +7,7 @@ typedef struct Masking {
     MaskKind kind;
     int64_t window;
     bool biased, ragged;
-    Edit edit[5];
+    Edit edit[EDITS];
 } Masking;
 
 #define FAR_BY(op, limit)                                                                          \

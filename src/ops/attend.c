@@ -8,6 +8,8 @@
  * Relative positions of a ragged batch: the table's columns are laid out by distance (beyond its
  * reach they repeat), so that a product gives numbers by distance, and the kernel reads those of 16
  * queries as they lie. */
+#include <math.h>
+
 #include "ops/rotary.h"
 
 enum {
@@ -35,6 +37,7 @@ typedef struct AttendJob {
     int64_t S, P;           /* longest row; relative positions */
     int64_t keys;           /* of a row: S, but where a row looks at other tokens than its own */
     int64_t masks;          /* rows of the mask, which repeat */
+    bool guarded;           /* queries that see nothing get zeros: of padding, which others look at with weight 0 */
     int64_t shares, share;  /* of a row's queries: items of one head, and queries of each */
     const float *cos, *sin; /* [S, D], or NULL */
     RelativeTables c2p, p2c;
@@ -459,15 +462,30 @@ static void attend_apart(const AttendJob *job, int row, int h, int64_t from, int
     job->attend(&a, 0, 0, from, to, scratch);
 }
 
-static void attend_item(void *arg, int index, int worker)
+static bool sees_nothing(const float *mask, int64_t keys)
 {
-    AttendJob *job = arg;
+    int64_t k = 0;
+    while (k < keys && mask[k] == -INFINITY) k++;
+    return k == keys;
+}
+
+/* What the softmax of nothing made NaN. Without a mask there is no such query. */
+static void attend_guard(const AttendJob *job, int row, int h, int64_t from, int64_t to)
+{
+    const Attention *a = &job->a;
+    const int64_t first = row * job->S, D = a->D;
+    const float *mask = a->mask + row % job->masks * a->mask_row + h * a->mask_head;
+    for (int64_t i = from; i < to; i++) {
+        if (!sees_nothing(mask + i * a->mask_query, job->keys)) continue;
+        if (a->outb) memset(a->outb + (first + i) * row_bf16(a->H * D) + h * D, 0, (size_t)D * sizeof *a->outb);
+        else memset(a->out + (first + i) * a->ldo + h * D, 0, (size_t)D * sizeof *a->out);
+    }
+}
+
+static void attend_one(AttendJob *job, int row, int h, int64_t from, int64_t to, float *scratch)
+{
     const Attention *all = &job->a;
-    int row = index / (int)job->shares / all->H, h = index / (int)job->shares % all->H;
-    int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
-    int64_t from = index % job->shares * job->share, to = MIN(from + job->share, n);
-    float *scratch = job->scratch + (size_t)worker * job->scratch_size;
-    if (from >= to) return;
+    const int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
     if (job->keys != job->S || (job->masks > 1 && job->masks < all->B)) {
         attend_apart(job, row, h, from, to, scratch);
         return;
@@ -486,6 +504,18 @@ static void attend_item(void *arg, int index, int worker)
         attend_take_floats(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
     if (job->cos) attend_rotated(&r, scratch, from, to);
     else attend_relative(&r, scratch, from, to);
+}
+
+static void attend_item(void *arg, int index, int worker)
+{
+    AttendJob *job = arg;
+    const Attention *all = &job->a;
+    const int row = index / (int)job->shares / all->H, h = index / (int)job->shares % all->H;
+    const int64_t n = all->start[row + 1] - all->start[row], from = index % job->shares * job->share;
+    const int64_t to = MIN(from + job->share, n);
+    if (from >= to) return;
+    attend_one(job, row, h, from, to, job->scratch + (size_t)worker * job->scratch_size);
+    if (job->guarded) attend_guard(job, row, h, from, to);
 }
 
 /* ---- all of them ---- */
@@ -545,6 +575,7 @@ static bool attend_run(OpCall *c, Err *err)
     if (positions) job.P = op_attr_int(c, "positions", 0);
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, &job, err))
         return false;
+    job.guarded = op_attr_int(c, "guarded", 0) && !c->ragged && job.a.mask;
     if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
         return false;
     if (c->ragged)
