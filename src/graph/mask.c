@@ -594,9 +594,10 @@ static bool has_settled(const Verdict *v)
             if (!hidden_alike(table[S - 1 - d], table[0]) || !hidden_alike(table[S - 1 + d], table[last]))
                 return false;
         }
-        for (int k = 0; k < 2; k++)
-            if (v->index[k] && (v->index[k][S - 1 - d] != v->index[k][0] || v->index[k][S - 1 + d] != v->index[k][last]))
-                return false;
+        for (int k = 0; k < 2; k++) {
+            const int32_t *at = v->index[k];
+            if (at && (at[S - 1 - d] != at[0] || at[S - 1 + d] != at[last])) return false;
+        }
     }
     return true;
 }
