@@ -106,6 +106,7 @@ CASES = {
                             "script", 2, None),
     "roberta-script17": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 17, "script", 2, None),
     "bert-int32-17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 4, None),
+    "bert-bool17": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 17, "script", 2, None),  # the mask
     "bert-quantized17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, None),
     "toy-plain17": (Toy, "plain", 17, "script", 2, None),
     "toy-window8": (Toy, "window8", 17, "script", 2, None),
@@ -167,6 +168,8 @@ def export(path, model, opset, how, count, fixed):
     args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long), positions][:count])
     if count == 4:  # the case of all optional inputs is also the one of int32
         args = tuple(a.int() for a in args)
+    if "bool" in path:
+        args = (args[0], args[1].bool())
     wrapped = Only(model, names).eval()
     output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
     if how == "dynamo" and fixed:
@@ -213,7 +216,9 @@ def answers(path, names, start, ids, types, fixed):
         feed["input_ids"][0, :n], feed["attention_mask"][0, :n], feed["token_type_ids"][0, :n] = ids[a:b], 1, types[a:b]
         feed["attention_mask"][1:, 0] = 1
         kind = np.int32 if len(names) == 4 else np.int64
-        out = session.run(None, {k: feed[k].astype(kind) for k in names})[0]
+        if "bool" in path:
+            feed["attention_mask"] = feed["attention_mask"].astype(bool)
+        out = session.run(None, {k: v if v.dtype == bool else v.astype(kind) for k, v in feed.items() if k in names})[0]
         rows.append(out[0, :n] if out.ndim == 3 else out[:1])
     return np.concatenate(rows).astype(np.float32)
 
