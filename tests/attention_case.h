@@ -50,6 +50,7 @@ static const Row attention[] = {
     [Y] = { "Reshape", "tokens [0,0,8]", "y" },
 };
 
+enum { EDITS = 7 };
 typedef struct Edit {
     int at; /* beyond Y: one more row */
     Row row;
@@ -57,7 +58,7 @@ typedef struct Edit {
 typedef struct Variant {
     const char *what;
     bool found;
-    Edit edit[5]; /* as many as have a row */
+    Edit edit[EDITS]; /* as many as have a row */
 } Variant;
 
 static inline void add_rows(GraphCase *c, const Variant *v)

@@ -242,6 +242,34 @@ static void long_rows(const char *dir)
     for (int exact = 0; exact < 2; exact++) runner_free(runner[exact]), unload(&c[exact]);
 }
 
+/* Rows of every length up to some blocks of queries, each as the graph's own operators say. */
+static void every_length(const char *dir)
+{
+    enum { TOKENS = 300 };
+    int32_t ids[TOKENS], types[TOKENS] = { 0 };
+    Case c[2];
+    Runner *runner[2] = { NULL, NULL };
+    Err err = { 0 };
+    bool ok = true;
+    TEST(dir);
+    for (int i = 0; i < TOKENS; i++) ids[i] = 5 + i * 31 % 50;
+    for (int exact = 0; exact < 2; exact++) {
+        ok = CHECK(load(&c[exact], dir, exact)) && ok;
+        runner[exact] = ok ? runner_new(c[exact].engine, NULL) : NULL;
+    }
+    for (int n = 1; ok && n <= TOKENS; n++) {
+        const int32_t start[2] = { 0, n };
+        RowOutput out[2] = { 0 };
+        double most = 0;
+        for (int k = 0; k < 2; k++)
+            ok = CHECK(runner_run(runner[k], &(Batch){ 1, start, ids, types }, &out[k], &err)) && ok;
+        for (int64_t i = 0; ok && i < n * out[0].width; i++)
+            most = fmax(most, fabs((double)out[0].data[i] - out[1].data[i]));
+        if (!CHECK(most < 1e-5)) printf("  %d tokens: %g\n", n, most);
+    }
+    for (int exact = 0; exact < 2; exact++) runner_free(runner[exact]), unload(&c[exact]);
+}
+
 /* ---- what a package does: the optimized graph written, read back, run ---- */
 static bool find_blob(void *context, Str location, Str *bytes, Err *err)
 {
@@ -491,6 +519,8 @@ int main(int argc, char **argv)
     long_rows("tests/golden/engine/modernbert-dynamo18");
     long_rows("tests/golden/engine/toy-causal17");
     long_rows("tests/golden/engine/toy-window8");
+    every_length("tests/golden/engine/deberta-script17");
+    every_length("tests/golden/engine/deberta-keys17");
     work_counts("tests/golden/engine/bert-script17", 2 * (4 * 24 * 24 + 2 * 24 * 40) + 24 * 5, 24, 0, 2);
     work_counts("tests/golden/engine/toy-window8", 4 * 24 * 24, 24, 1, 0);
     same_plans();

@@ -7,7 +7,7 @@ typedef struct Masking {
     MaskKind kind;
     int64_t window;
     bool biased, ragged;
-    Edit edit[5];
+    Edit edit[EDITS];
 } Masking;
 
 #define FAR_BY(op, limit)                                                                          \
@@ -193,8 +193,43 @@ static void test_proved_far(void)
     }
 }
 
+/* Numbers by distance that have not come to their end where a graph is first probed are kept as far as
+ * they can be followed; others are not, which costs less. */
+static void test_goes_on(void)
+{
+    static const Masking ways[] = {
+        { .what = "a slope",
+          .edit = { { MASK, { "Mul", "dead -1e9", "padding" } },
+                    { Y + 1, { "Mul", "metres -0.25", "slope" } },
+                    { Y + 2, { "Add", "padding slope", "mask" } } } },
+        { .what = "a slope that ends",
+          .edit = { { MASK, { "Mul", "dead -1e9", "padding" } },
+                    { Y + 1, { "Min", "metres 100.0", "near" } },
+                    { Y + 2, { "Mul", "near -0.25", "slope" } },
+                    { Y + 3, { "Add", "padding slope", "mask" } } } },
+        { .what = "a slope that ends beyond the first probe",
+          .edit = { { MASK, { "Mul", "dead -1e9", "padding" } },
+                    { Y + 1, { "Min", "metres 3000.0", "near" } },
+                    { Y + 2, { "Mul", "near -0.25", "slope" } },
+                    { Y + 3, { "Add", "padding slope", "mask" } } } },
+    };
+    GraphCase c;
+    Graph *g;
+    TEST("goes on");
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        build_masking(&c, &ways[i]);
+        CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
+              pass_mask(g, &c.err) && count_attention(g) == 1);
+        const bool ends = i == 1;
+        if (!CHECK(g->mask.kind == MASK_PLAIN && (g->mask.up_to == 8192) == !ends && graph_mask_proved(g) == 8192))
+            printf("  %s: up to %d\n", ways[i].what, (int)g->mask.up_to);
+        arena_free(&c.arena);
+    }
+}
+
 int main(void)
 {
+    test_goes_on();
     test_mask();
     test_wide_window();
     test_proved_far();

@@ -149,6 +149,21 @@ static const Small symbols[] = {
         { "Cast to=1", "width", "w" },
         { "Sqrt", "w", "root" },
         { "Mul", "x root", "y" } } },
+    { "the root of the width, of dims in another order",
+      "Gather Mul",
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims [1,2,0]", "moved" },
+        { "Slice", "moved [1] [2]", "width" },
+        { "Cast to=1", "width", "w" },
+        { "Sqrt", "w", "root" },
+        { "Mul", "x root", "y" } } },
+    { "the length, of dims in another order",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims [1,2,0]", "moved" },
+        { "Slice", "moved [0] [1]", "n" },
+        { "Cast to=1", "n", "f" },
+        { "Mul", "x f", "y" } } },
     { "nothing added, times one",
       "Gather Relu",
       { { "Add", "x 0.0", "a" },
@@ -482,8 +497,30 @@ static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
     arena_free(&c.arena);
 }
 
+/* Numbers of float16 are float32 from the constants to the outputs; what the file declares stays. */
+static void test_widen(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("widen");
+    case_begin(&c, 17);
+    tokens(&c, 8);
+    constant(&c, "w", T_F16, "8x8", NULL);
+    node(&c, "Cast to=10", "x", "h"), node(&c, "MatMul", "h w", "p");
+    node(&c, "Cast to=1", "p", "q"), node(&c, "Neg", "q", "y");
+    output(&c, "y");
+    CHECK(case_becomes(&c, PASSES(pass_widen), "Gather MatMul Neg", 0.01, &g)); /* as near as float16 is */
+    node(&c, "Neg", "p", "z");
+    output(&c, "z");
+    c.to->out[1].type = T_F16;
+    CHECK(case_open(&c, &g) && pass_widen(g, &c.err));
+    if (!CHECK(strcmp(case_ops(&c, g), "Gather MatMul Neg Neg Cast") == 0)) printf("  %s\n", case_ops(&c, g));
+    arena_free(&c.arena);
+}
+
 int main(void)
 {
+    test_widen();
     static const Row filled[] = { { "ReduceMax keepdims=0 axes=1,", "x", "most" },
                                   { "Less", "most 0.25", "small" },
                                   SCATTER("small", "-5.0"),

@@ -29,6 +29,7 @@ static void tensor_put_int(Tensor *t, int64_t index, int64_t value)
 {
     if (t->type == T_I64) ((int64_t *)t->data)[index] = value;
     else if (t->type == T_I32) ((int32_t *)t->data)[index] = (int32_t)value;
+    else if (t->type == T_BOOL) ((uint8_t *)t->data)[index] = value != 0;
     else ((float *)t->data)[index] = (float)value;
 }
 

@@ -6,6 +6,7 @@
  *   BiasGelu, FastGelu       [Add] Activation
  *   EmbedLayerNormalization  Gather Gather Slice Add Add LayerNorm [ReduceSum]
  *   Attention                three MatMul + Add, the mask written out, our Attention
+ *   FusedMatMul              [Transpose] MatMul [Mul], of two computed sides
  *
  * A node with an option that is not listed here stays as it is. */
 #include <math.h>
@@ -283,6 +284,36 @@ static bool expand_attention(Expand *e)
     return true;
 }
 
+/* ---- FusedMatMul(a, b): alpha * a' * b' ---- */
+/* The side with its last two axes the other way round. */
+static int turned(Expand *e, int v)
+{
+    const int rank = e->s.t[v].rank;
+    int64_t perm[MAX_RANK];
+    for (int a = 0; a < rank; a++) perm[a] = a < rank - 2 ? a : 2 * rank - 3 - a;
+    int made = emit(e, "Transpose", &v, 1, -1);
+    node_set_ints(e->g, last(e), "perm", perm, rank);
+    return made;
+}
+
+static bool expand_matmul(Expand *e)
+{
+    static const char *const turns[] = { "transA", "transB" };
+    const OnnxNode *n = e->from->node;
+    const float alpha = onnx_float(n, "alpha", 1);
+    int side[2] = { input(e, 0), input(e, 1) };
+    if (!e->s.known || onnx_int(n, "transBatchA", 0) || onnx_int(n, "transBatchB", 0)) return false;
+    for (int k = 0; k < 2; k++) /* weights are turned where they are packed */
+        if (side[k] < 0 || e->g->value[side[k]].constant || e->s.t[side[k]].rank < 2 ||
+            e->s.t[side[k]].type != T_F32)
+            return false;
+    for (int k = 0; k < 2; k++)
+        if (onnx_int(n, turns[k], 0)) side[k] = turned(e, side[k]);
+    if (alpha == 1) emit2(e, "MatMul", side[0], side[1], output(e, 0));
+    else emit2(e, "Mul", emit2(e, "MatMul", side[0], side[1], -1), scalar(e, alpha), output(e, 0));
+    return true;
+}
+
 static const struct Row {
     const char *op;
     bool (*expand)(Expand *); /* false: nothing was emitted, the node stays */
@@ -292,6 +323,7 @@ static const struct Row {
     { "BiasGelu", expand_bias_gelu },
     { "FastGelu", expand_fast_gelu },
     { "Attention", expand_attention },
+    { "FusedMatMul", expand_matmul },
 };
 
 static const struct Row *row_of(const GraphNode *n)

@@ -624,9 +624,8 @@ static void read_verdict(Graph *g)
     text = onnx_meta(g->model, g->arena, "encoderfile.pad_id");
     if (text && str_int(str_of(text), &up_to)) g->pad_id = up_to;
     const Tensor *first = g->n_input ? &g->value[g->input[0]].t : NULL;
-    if (onnx_meta(g->model, g->arena, "encoderfile.unfixed") && first && first->rank == 2 &&
-        first->dim[0] > 0 && first->dim[1] > 0)
-        graph_unfixed(g, first->dim[0], first->dim[1]);
+    if (onnx_meta(g->model, g->arena, "encoderfile.unfixed") && first && first->rank == 2 && first->dim[1] > 0)
+        graph_unfixed(g, MAX(first->dim[0], (int64_t)0), first->dim[1]);
 }
 
 bool graph_from_onnx(Arena *arena, const OnnxModel *model, Graph **out, Err *err)

@@ -26,6 +26,7 @@ typedef struct Match {
     Heads q, k, v;
     double scale;
     bool product; /* q * k' was found */
+    bool guarded; /* a row that sees nothing gives zeros, not NaN */
     int added[MOST_ADDED], n_added;
     int windows;        /* a mask for each window of a picture; -1: none */
     int test, fill;     /* Where(test, fill, scores), or with `keeps` Where(test, scores, fill) */
@@ -153,7 +154,7 @@ static bool match_terms(const Finder *f, int value, double factor, int depth, Ma
 
 /* ---- around them ---- */
 /* Softmax over keys, perhaps guarded against rows that see nothing. */
-static const GraphNode *match_softmax(const Finder *f, int value)
+static const GraphNode *match_softmax(const Finder *f, int value, bool *guarded)
 {
     const Graph *g = f->g;
     const GraphNode *n = graph_producer(g, heads_through(f, value));
@@ -164,6 +165,7 @@ static const GraphNode *match_softmax(const Finder *f, int value)
             !graph_scalar(g, n->in[1], &zero) || zero != 0)
             return NULL;
         n = graph_producer(g, n->in[2]);
+        *guarded = true;
     }
     if (!graph_is(n, "Softmax")) return NULL;
     int64_t axis = onnx_int(n->node, "axis", n->opset < 13 ? 1 : -1);
@@ -238,7 +240,7 @@ static bool match_output(const Finder *f, const GraphNode *reshape, Match *m)
     const GraphNode *product = graph_producer(g, heads_through(f, transpose->in[0]));
     if (!graph_is(product, "MatMul") || !heads_match(f, product->in[1], by_token, &m->v))
         return false;
-    const GraphNode *softmax = match_softmax(f, product->in[0]);
+    const GraphNode *softmax = match_softmax(f, product->in[0], &m->guarded);
     return softmax && match_terms(f, softmax->in[0], 1, MOST_DEPTH, m) && agrees(f, m, out);
 }
 
@@ -381,6 +383,7 @@ static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
         node_set_int(g, made, "v_at", m->v.at);
     }
     if (P) node_set_int(g, made, "positions", P);
+    if (m->guarded) node_set_int(g, made, "guarded", 1);
 }
 
 bool pass_attention(Graph *g, Err *err)

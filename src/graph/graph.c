@@ -343,7 +343,8 @@ static void redeclare(const Graph *g, const GraphValue *v, OnnxValue *said)
     if (!v->input || v->t.rank == said->rank) return;
     said->rank = v->t.rank;
     for (int i = 0; i < said->rank; i++) said->dim[i] = v->t.dim[i];
-    if (g->fixed_S) said->dim[0] = g->fixed_B, said->dim[1] = g->fixed_S; /* which unfix.c took away */
+    if (g->fixed_S) /* which unfix.c took away */
+        said->dim[0] = g->fixed_B ? g->fixed_B : DIM_UNKNOWN, said->dim[1] = g->fixed_S;
     memset(said->symbol, 0, sizeof said->symbol);
 }
 

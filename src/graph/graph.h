@@ -232,6 +232,7 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 bool pass_fold(Graph *, Err *);
 bool pass_choices(Graph *, Err *);
 bool pass_fill(Graph *, Err *);
+bool pass_widen(Graph *, Err *);
 bool pass_unfix(Graph *, Err *);
 bool pass_index(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);

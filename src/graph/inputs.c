@@ -107,7 +107,8 @@ bool graph_bind_input(const Graph *g, int v, int64_t B, int64_t S, Tensor *t, Er
                     "(input_ids, attention_mask, token_type_ids, position_ids, bbox, pixel_values, "
                     "input_values, input_features)",
                     STR_ARG(in->name));
-    if (in->t.type != T_I64 && in->t.type != T_I32 && in->t.type != T_F32)
+    const bool live = role == ROLE_MASK && in->t.type == T_BOOL;
+    if (in->t.type != T_I64 && in->t.type != T_I32 && in->t.type != T_F32 && !live)
         return fail(err, EF_BAD_MODEL,
                     "Input shape mismatch: graph input '%.*s' has type %s, wanted int64 or int32",
                     STR_ARG(in->name), dtype_name(in->t.type));

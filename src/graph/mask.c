@@ -10,7 +10,8 @@
  * Where the makers can be followed (sample.c) only chosen points are looked at: every distance, and keys
  * of all kinds. Else the whole value is made, which costs the square of the length.
  *
- * The verdict holds up to the probed length, which lies beyond every integer constant of the subgraph
+ * The verdict holds up to the probed length, which lies beyond every integer constant of the subgraph and
+ * beyond what numbers by distance go on to, where that can be followed
  * (a window of 64 is invisible at 64); longer rows are probed again, and must go on as the tables
  * end. A package has that done when it is built. */
 #include "sample.h"
@@ -446,18 +447,28 @@ static void widen(Graph *g, GraphNode *n)
     n->n_in = ATT_INPUTS;
 }
 
+/* The distance from which on an index says nothing new, in either direction. */
+static int64_t settles_at(const int32_t *index, int64_t S)
+{
+    int64_t d = S - 1;
+    while (d > 1 && index[S - d] == index[0] && index[S + d - 2] == index[2 * S - 2]) d--;
+    return d;
+}
+
 static void mask_keep(Graph *g, GraphNode *n, const Verdict *v)
 {
-    int64_t columns = 2 * v->S - 1;
+    const int64_t columns = 2 * v->S - 1;
     if (v->window) node_set_int(g, n, "window", v->window);
     if (!v->biased && !v->index[0] && !v->index[1]) return;
     widen(g, n);
     if (v->biased)
         n->in[ATT_BIAS] = kept_table(g, n, "bias", T_F32, v->mask.H, columns, v->mask.table);
-    for (int k = 0; k < 2; k++)
-        if (v->index[k])
-            n->in[k ? ATT_P2C_BY : ATT_C2P_BY] =
-                kept_table(g, n, "by", T_I32, 0, columns, v->index[k]);
+    for (int k = 0; k < 2; k++) {
+        if (!v->index[k]) continue;
+        const int64_t last = settles_at(v->index[k], v->S);
+        n->in[k ? ATT_P2C_BY : ATT_C2P_BY] =
+            kept_table(g, n, "by", T_I32, 0, 2 * last + 1, v->index[k] + v->S - 1 - last);
+    }
 }
 
 /* ---- all nodes ---- */
@@ -505,7 +516,7 @@ static bool sees_padding(const Graph *g)
 /* What was kept holds for shorter rows too. */
 static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, int64_t S)
 {
-    static const int64_t lengths[] = { 2, 5, 17, 67, 257 };
+    static const int64_t lengths[] = { 2, 5, 17, 67, 257, LEAST_LENGTH };
     bool ok = true;
     for (size_t k = 0; ok && k < COUNT(lengths) && lengths[k] < S; k++) {
         Arena scratch = { .local = true };
@@ -554,6 +565,58 @@ int64_t graph_mask_proved(const Graph *g)
     return longer ? MOST_PROVED : g->mask.up_to;
 }
 
+/* Nodes whose numbers by distance go on beyond the probed length: not as the tables end. */
+static bool goes_on(const Graph *g, const Verdict *at, const Verdict *far)
+{
+    bool on = false;
+    for (int i = 0; i < g->n_node; i++) {
+        const Verdict *a = &at[i], *b = &far[i];
+        if (!graph_attends(g->node[i])) continue;
+        if (a->window != b->window || a->biased != b->biased || a->mask.H != b->mask.H) return false;
+        for (int64_t h = 0; a->biased && h < a->mask.H; h++) {
+            const float *is = a->mask.table + h * (2 * a->S - 1), *was = b->mask.table + h * (2 * b->S - 1);
+            on |= !hidden_alike(is[0], was[0]) || !hidden_alike(is[2 * a->S - 2], was[2 * b->S - 2]);
+        }
+        for (int k = 0; k < 2; k++)
+            if (a->index[k])
+                on |= a->index[k][0] != b->index[k][0] || a->index[k][2 * a->S - 2] != b->index[k][2 * b->S - 2];
+    }
+    return on;
+}
+
+/* Whether the farther half of the distances says nothing new. */
+static bool has_settled(const Verdict *v)
+{
+    const int64_t S = v->S, last = 2 * S - 2;
+    for (int64_t d = S / 2; d < S; d++) {
+        for (int64_t h = 0; v->biased && h < v->mask.H; h++) {
+            const float *table = v->mask.table + h * (last + 1);
+            if (!hidden_alike(table[S - 1 - d], table[0]) || !hidden_alike(table[S - 1 + d], table[last]))
+                return false;
+        }
+        for (int k = 0; k < 2; k++) {
+            const int32_t *at = v->index[k];
+            if (at && (at[S - 1 - d] != at[0] || at[S - 1 + d] != at[last])) return false;
+        }
+    }
+    return true;
+}
+
+/* Buckets that grow with the logarithm of a distance may do so far beyond the first probe: then what is kept
+ * comes from the longest text, where the makers can be followed so far. to: [n_node], found at S. */
+static int64_t probe_further(const Graph *g, Arena *arena, const Symbols *s, const bool *makers, int64_t S,
+                             Verdict *to)
+{
+    bool settled = true;
+    for (int i = 0; i < g->n_node; i++) settled &= !graph_attends(g->node[i]) || has_settled(&to[i]);
+    if (settled || g->fixed_S || S >= MOST_PROVED) return S;
+    Verdict *far = ARRAY(arena, Verdict, g->n_node);
+    const Probe p = { .g = g, .arena = arena, .s = s, .makers = makers, .S = MOST_PROVED, .points = true };
+    if (!probe_all(p, far) || !goes_on(g, to, far)) return S;
+    memcpy(to, far, sizeof *far * (size_t)g->n_node);
+    return MOST_PROVED;
+}
+
 bool pass_mask(Graph *g, Err *err)
 {
     (void)err;
@@ -569,6 +632,7 @@ bool pass_mask(Graph *g, Err *err)
                         (int64_t)MOST_LENGTH);
         if (g->fixed_S) S = MIN(S, g->fixed_S); /* no row is longer */
         bool proved = !sees_padding(g) && (!any || probe(g, &scratch, &s, makers, S, v));
+        if (proved && any) S = probe_further(g, &scratch, &s, makers, S, v);
         for (int i = 0; proved && any && i < g->n_node; i++)
             if (graph_attends(g->node[i])) mask_keep(g, g->node[i], &v[i]);
         proved = proved && (!any || probe_shorter(g, &s, makers, S));

@@ -8,6 +8,7 @@ static const struct Pass {
     bool exact;
 } passes[] = {
     { pass_fold, true },     /* constants first: everything after looks for them */
+    { pass_widen, false },   /* before anything is looked for: what is fused is float32 */
     { pass_choices, false }, /* before sizes are looked at: its rows are choices */
     { pass_fill, false },    /* before shapes are looked at: it takes NonZero away */
     { pass_unfix, false },   /* before symbols: fixed sizes have none */

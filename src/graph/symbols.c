@@ -195,11 +195,18 @@ static const struct Probe further[] = {
     { 1, 1, 803 }, { 1, 2, 5000 }, { 2, 1031, 480000 }, { 1, 8209, 9600017 }
 };
 
+/* A shape, perhaps with its entries in another order, as ONNX Runtime leaves it behind a Transpose. */
+static bool is_shape(const Graph *g, int v)
+{
+    const GraphNode *n = graph_producer(g, v);
+    if (graph_is(n, "Gather") && g->value[n->in[1]].constant) n = graph_producer(g, n->in[0]);
+    return graph_is(n, "Shape");
+}
+
 /* Entries of a shape that are numbers, not names. */
 static bool takes_entries(const Graph *g, const Symbols *s, const GraphNode *n)
 {
-    if ((!graph_is(n, "Gather") && !graph_is(n, "Slice")) || !s->t[n->out[0]].data ||
-        !graph_is(graph_producer(g, n->in[0]), "Shape"))
+    if ((!graph_is(n, "Gather") && !graph_is(n, "Slice")) || !s->t[n->out[0]].data || !is_shape(g, n->in[0]))
         return false;
     for (int k = 1; k < n->n_in; k++)
         if (n->in[k] >= 0 && !g->value[n->in[k]].constant) return false;

@@ -10,13 +10,20 @@
  *   MatMul, GatherElements with a constant: the same; what was repeated for every row is tiled again
  *   mask[b, k]         Gather, GatherND of all rows and tokens in their order become a Reshape
  *
+ * Where the file leaves the rows open, a list of dims may be made from them: [rows, 64, 4, 8].
+ *
  * All or nothing: a node that fits none of this leaves the graph as it was, and it runs padded to its
  * sizes. Whether shorter rows give the same answers is not decided here but by layout.c's proof; the
  * engine pads to the declared sizes where that fails. Without an attention mask padding would be seen by
  * the model, so such graphs are left alone. */
 #include "graph.h"
 
-enum { SIZES = 3, LEAST_TOKENS = 8, MADE_BY_NODE = 24 };
+enum {
+    SIZES = 3,
+    LEAST_TOKENS = 8,
+    MADE_BY_NODE = 24,
+    ANY_ROWS = 13 /* looked at where the file leaves rows open: no constant is likely to have so many */
+};
 
 typedef struct Symbol { /* a dim: factor, times the rows, times the tokens */
     int64_t factor;
@@ -32,10 +39,12 @@ typedef struct Unfix {
     Inferred at[SIZES];
     GraphNode **node; /* the new list */
     int n_node, cap_value;
+    bool any_rows;          /* the file fixes tokens alone */
     int dims, rows, tokens; /* values: Shape(input_ids), and its two entries as [1] */
 } Unfix;
 
 /* ---- sizes ---- */
+/* *B: 0 where rows are open. */
 static bool declared_sizes(const Graph *g, int64_t *B, int64_t *S, int *ids)
 {
     bool mask = false;
@@ -43,8 +52,8 @@ static bool declared_sizes(const Graph *g, int64_t *B, int64_t *S, int *ids)
     for (int i = 0; i < g->n_input; i++) {
         const Role role = graph_role(g->value[g->input[i]].name);
         int64_t rows, tokens;
-        if (!graph_declares(g, g->input[i], &rows, &tokens) || !rows || !tokens) return false;
-        if ((*B && *B != rows) || (*S && *S != tokens)) return false;
+        if (!graph_declares(g, g->input[i], &rows, &tokens) || !tokens) return false;
+        if (*S && (*B != rows || *S != tokens)) return false;
         *B = rows, *S = tokens;
         if (role == ROLE_TOKEN) *ids = g->input[i];
         mask |= role == ROLE_MASK;
@@ -91,6 +100,28 @@ static const Tensor *known_numbers(const Unfix *u, int v)
         same = u->at[i].t[v].data && tensor_same_shape(&u->at[i].t[v], first) &&
                memcmp(u->at[i].t[v].data, first->data, tensor_bytes(first)) == 0;
     return same ? first : NULL;
+}
+
+/* Of a list of dims: those of the declared size, where no other size changes anything but rows. */
+static const Tensor *known_dims(const Unfix *u, int v)
+{
+    const Tensor *first = v >= 0 ? &u->at[0].t[v] : NULL;
+    if (!u->any_rows || !first || !first->data || first->type != T_I64) return known_numbers(u, v);
+    for (int i = 1; i < SIZES; i++) {
+        const Tensor *t = &u->at[i].t[v];
+        if (!t->data || !tensor_same_shape(t, first)) return NULL;
+        for (int64_t k = 0; k < tensor_count(first); k++) {
+            int64_t was = tensor_get_int(first, k), is = tensor_get_int(t, k);
+            if (is * u->size[0].B != was * u->size[i].B && is != was) return NULL;
+        }
+    }
+    return first;
+}
+
+/* An entry of such a list is made from the rows. */
+static bool follows_rows(const Unfix *u, int dims, int64_t k)
+{
+    return u->any_rows && tensor_get_int(&u->at[0].t[dims], k) != tensor_get_int(&u->at[1].t[dims], k);
 }
 
 /* ---- new nodes ---- */
@@ -255,7 +286,7 @@ static bool regroup(const Unfix *u, int v, const int64_t *to, int n, Symbol *out
 static bool unfix_reshape(Unfix *u, Reading *r)
 {
     const int x = r->n->in[0];
-    const Tensor *from = &u->at[0].t[x], *t = known_numbers(u, graph_input(r->n, 1));
+    const Tensor *from = &u->at[0].t[x], *t = known_dims(u, graph_input(r->n, 1));
     if (!t) return true;
     int64_t to[MAX_RANK], rest = tensor_count(from);
     Symbol s[MAX_RANK];
@@ -282,10 +313,29 @@ static bool is_feature(const Symbol *s, int axis, int rank)
     return rank == 3 && axis == 2 && s[1].S && !s[1].B;
 }
 
+/* A constant [1, 64] that is repeated for every row: cut to the tokens. */
+static bool unfix_expanded(Unfix *u, Reading *r)
+{
+    int v = r->n->in[0], rank = u->at[0].t[v].rank;
+    const Tensor *dims = r->n->in[1] >= 0 ? &u->at[0].t[r->n->in[1]] : NULL;
+    Symbol want[MAX_RANK];
+    if (!u->any_rows || !is_known(u, v) || !dims || !dims->data) return true;
+    const int more = (int)tensor_count(dims) - rank; /* axes before its own */
+    for (int a = 0; a < rank; a++) {
+        const int64_t n = u->at[0].t[v].dim[a];
+        const bool feature = u->at[0].t[v].type == T_F32 && rank + more == 3 && a + more == 2;
+        want[a] = (Symbol){ n, false, false };
+        if (a + more >= 0 && n == u->size[0].S && !feature && tensor_get_int(dims, a + more) == n)
+            want[a] = (Symbol){ 1, false, true };
+    }
+    return adapt(u, &v, want, true) && change(r, 0, v);
+}
+
 static bool unfix_expand(Unfix *u, Reading *r)
 {
+    if (!unfix_expanded(u, r)) return false;
     const int x = r->n->in[0];
-    const Tensor *from = &u->at[0].t[x], *t = known_numbers(u, graph_input(r->n, 1));
+    const Tensor *from = &u->at[0].t[x], *t = known_dims(u, graph_input(r->n, 1));
     if (!t) return true;
     Symbol s[MAX_RANK];
     int n = (int)tensor_count(t);
@@ -296,9 +346,10 @@ static bool unfix_expand(Unfix *u, Reading *r)
         s[i] = (Symbol){ tensor_get_int(t, i), false, false };
         if (axis >= 0 && from->dim[axis] != 1) {
             if (!symbol_of(u, x, axis, &s[i])) return false;
-        } else if (s[i].factor == u->size[0].S && !is_feature(s, i, n))
+        } else if (follows_rows(u, r->n->in[1], i)) s[i] = (Symbol){ s[i].factor / u->size[0].B, true, false };
+        else if (s[i].factor == u->size[0].S && !is_feature(s, i, n))
             s[i] = (Symbol){ 1, false, true };
-        else if (s[i].factor == u->size[0].B && s[i].factor > 1) s[i] = (Symbol){ 1, true, false };
+        else if (!u->any_rows && s[i].factor == u->size[0].B && s[i].factor > 1) s[i] = (Symbol){ 1, true, false };
         any |= is_symbolic(s[i]);
     }
     return !any || change(r, 1, symbol_list(u, s, n, -1));
@@ -490,7 +541,7 @@ static void commit(Unfix *u)
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; k < g->node[i]->n_out; k++)
             if (g->node[i]->out[k] >= 0) g->value[g->node[i]->out[k]].producer = i;
-    graph_unfixed(g, u->size[0].B, u->size[0].S);
+    graph_unfixed(g, u->any_rows ? 0 : u->size[0].B, u->size[0].S);
 }
 
 bool pass_unfix(Graph *g, Err *err)
@@ -500,7 +551,8 @@ bool pass_unfix(Graph *g, Err *err)
     int ids;
     Unfix u = { .g = g };
     if (!declared_sizes(g, &B, &S, &ids)) return true;
-    if (prepare(&u, B, S) && begin(&u, ids) && unfix_nodes(&u) && outputs_fit(&u)) commit(&u);
+    u.any_rows = !B;
+    if (prepare(&u, B ? B : ANY_ROWS, S) && begin(&u, ids) && unfix_nodes(&u) && outputs_fit(&u)) commit(&u);
     arena_free(&u.scratch);
     return true;
 }

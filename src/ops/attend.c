@@ -8,6 +8,8 @@
  * Relative positions of a ragged batch: the table's columns are laid out by distance (beyond its
  * reach they repeat), so that a product gives numbers by distance, and the kernel reads those of 16
  * queries as they lie. */
+#include <math.h>
+
 #include "ops/rotary.h"
 
 enum {
@@ -35,6 +37,7 @@ typedef struct AttendJob {
     int64_t S, P;           /* longest row; relative positions */
     int64_t keys;           /* of a row: S, but where a row looks at other tokens than its own */
     int64_t masks;          /* rows of the mask, which repeat */
+    bool guarded;           /* queries that see nothing get zeros: of padding, which others look at with weight 0 */
     int64_t shares, share;  /* of a row's queries: items of one head, and queries of each */
     const float *cos, *sin; /* [S, D], or NULL */
     RelativeTables c2p, p2c;
@@ -244,6 +247,8 @@ typedef struct AttendRow {
 } AttendRow;
 
 enum { KEY_ROW = QUERY_BLOCK + 2 * AROUND }; /* numbers of one key for the queries of a block */
+/* Whole panels for GROUP keys at once: the first of them begins before its row, the last ends behind it. */
+_Static_assert(AROUND + PANEL >= PANEL - 1 + GROUP - 1, "what keys write stays within a panel of their rows");
 
 static float *attend_take_floats(float **from, int64_t n)
 {
@@ -263,7 +268,7 @@ static int64_t relative_floats(const AttendJob *job)
     const int64_t S = job->S, P = ROUND_UP(job->P, PANEL);
     if (!job->c->ragged) return (QUERY_BLOCK + S) * P + ROUND_UP(QUERY_BLOCK * S, PANEL);
     return 2 * ROUND_UP(S * job->a.D, PANEL) + QUERY_BLOCK * job->c2p.columns +
-           ROUND_UP(keys_within(&job->p2c, S) * KEY_ROW, PANEL) + S * PANEL;
+           keys_within(&job->p2c, S) * KEY_ROW + 2 * PANEL + S * PANEL;
 }
 
 static size_t scratch_floats(const AttendJob *job)
@@ -439,7 +444,7 @@ static void attend_relative(AttendRow *r, float *scratch, int64_t from, int64_t 
     r->a.v = attend_gather(r->a.v, r->a.ldv, n, D, attend_take_floats(&scratch, n * D));
     r->a.ldk = r->a.ldv = D;
     r->by_q = attend_take_floats(&scratch, QUERY_BLOCK * job->c2p.columns);
-    r->by_k = attend_take_floats(&scratch, keys_within(&job->p2c, n) * KEY_ROW);
+    r->by_k = attend_take_floats(&scratch, keys_within(&job->p2c, n) * KEY_ROW + 2 * PANEL) + PANEL;
     r->ends = attend_take_floats(&scratch, n * PANEL);
     attend_by_distance(r, from, to);
 }
@@ -457,15 +462,30 @@ static void attend_apart(const AttendJob *job, int row, int h, int64_t from, int
     job->attend(&a, 0, 0, from, to, scratch);
 }
 
-static void attend_item(void *arg, int index, int worker)
+static bool sees_nothing(const float *mask, int64_t keys)
 {
-    AttendJob *job = arg;
+    int64_t k = 0;
+    while (k < keys && mask[k] == -INFINITY) k++;
+    return k == keys;
+}
+
+/* What the softmax of nothing made NaN. Without a mask there is no such query. */
+static void attend_guard(const AttendJob *job, int row, int h, int64_t from, int64_t to)
+{
+    const Attention *a = &job->a;
+    const int64_t first = row * job->S, D = a->D;
+    const float *mask = a->mask + row % job->masks * a->mask_row + h * a->mask_head;
+    for (int64_t i = from; i < to; i++) {
+        if (!sees_nothing(mask + i * a->mask_query, job->keys)) continue;
+        if (a->outb) memset(a->outb + (first + i) * row_bf16(a->H * D) + h * D, 0, (size_t)D * sizeof *a->outb);
+        else memset(a->out + (first + i) * a->ldo + h * D, 0, (size_t)D * sizeof *a->out);
+    }
+}
+
+static void attend_one(AttendJob *job, int row, int h, int64_t from, int64_t to, float *scratch)
+{
     const Attention *all = &job->a;
-    int row = index / (int)job->shares / all->H, h = index / (int)job->shares % all->H;
-    int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
-    int64_t from = index % job->shares * job->share, to = MIN(from + job->share, n);
-    float *scratch = job->scratch + (size_t)worker * job->scratch_size;
-    if (from >= to) return;
+    const int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
     if (job->keys != job->S || (job->masks > 1 && job->masks < all->B)) {
         attend_apart(job, row, h, from, to, scratch);
         return;
@@ -484,6 +504,18 @@ static void attend_item(void *arg, int index, int worker)
         attend_take_floats(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
     if (job->cos) attend_rotated(&r, scratch, from, to);
     else attend_relative(&r, scratch, from, to);
+}
+
+static void attend_item(void *arg, int index, int worker)
+{
+    AttendJob *job = arg;
+    const Attention *all = &job->a;
+    const int row = index / (int)job->shares / all->H, h = index / (int)job->shares % all->H;
+    const int64_t n = all->start[row + 1] - all->start[row], from = index % job->shares * job->share;
+    const int64_t to = MIN(from + job->share, n);
+    if (from >= to) return;
+    attend_one(job, row, h, from, to, job->scratch + (size_t)worker * job->scratch_size);
+    if (job->guarded) attend_guard(job, row, h, from, to);
 }
 
 /* ---- all of them ---- */
@@ -543,6 +575,7 @@ static bool attend_run(OpCall *c, Err *err)
     if (positions) job.P = op_attr_int(c, "positions", 0);
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, &job, err))
         return false;
+    job.guarded = op_attr_int(c, "guarded", 0) && !c->ragged && job.a.mask;
     if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
         return false;
     if (c->ragged)

@@ -90,7 +90,7 @@ DEBERTA = dict(relative_attention=True, position_buckets=8, pos_att_type=["p2c",
 MODERN = dict(local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
               cls_token_id=1, sep_token_id=2)
 
-# name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes or None
+# name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes (0 rows: any) or None
 CASES = {
     "bert-script11": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 11, "script", 3, None),
     "bert-script14": (tf.BertModel, tf.BertConfig(**SIZES), 14, "script", 3, None),
@@ -106,6 +106,7 @@ CASES = {
                             "script", 2, None),
     "roberta-script17": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 17, "script", 2, None),
     "bert-int32-17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 4, None),
+    "bert-bool17": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 17, "script", 2, None),  # the mask
     "bert-quantized17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, None),
     "toy-plain17": (Toy, "plain", 17, "script", 2, None),
     "toy-window8": (Toy, "window8", 17, "script", 2, None),
@@ -120,11 +121,19 @@ CASES = {
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                          "script", 2, None),  # with If
+    "deberta-keys17": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, pos_att_type=["p2c"], position_buckets=-1),
+                                                             **dict(SIZES, num_hidden_layers=1)), 17, "script", 2,
+                       None),  # positions give numbers to keys alone
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
     "modernbert-fixed18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, (3, 32)),
     "roberta-fixed18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, (1, 32)),
+    "bert-tokens17": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 17, "script", 3, (0, 32)),
+    "bert-tokens18": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 18, "dynamo", 3, (0, 32)),
+    "deberta-tokens18": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 18,
+                         "dynamo", 2, (0, 32)),
+    "modernbert-tokens18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, (0, 32)),
     "bert-nomask17": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 17, "script", 1, (2, 32)),
     "pooled-mean17": (Pooled, mean, 17, "script", 2, None),
     "pooled-max18": (Pooled, maximum, 18, "dynamo", 2, None),
@@ -152,17 +161,21 @@ class Only(torch.nn.Module):
 def export(path, model, opset, how, count, fixed):
     names = ["input_ids", "attention_mask", "token_type_ids", "position_ids"][:count]
     B, S = fixed or (2, 9)
+    any_rows, B = fixed and not B, B or 2
     mask = torch.ones(B, S, dtype=torch.long)
     mask[-1, S // 2:] = 0
     positions = torch.arange(S).expand(B, S)
     args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long), positions][:count])
     if count == 4:  # the case of all optional inputs is also the one of int32
         args = tuple(a.int() for a in args)
+    if "bool" in path:
+        args = (args[0], args[1].bool())
     wrapped = Only(model, names).eval()
     output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
     if how == "dynamo" and fixed:
+        shapes = (tuple({0: torch.export.Dim("batch_size")} for _ in names),) if any_rows else None
         torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,
-                          dynamo=True, external_data=False)
+                          dynamo=True, dynamic_shapes=shapes, external_data=False)
     elif how == "dynamo":
         most = model.config.max_position_embeddings - 2
         dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=most)}
@@ -170,6 +183,8 @@ def export(path, model, opset, how, count, fixed):
                           dynamo=True, dynamic_shapes=(tuple(dict(dims) for _ in names),), external_data=False)
     else:
         axes = None if fixed else {n: {0: "batch_size", 1: "sequence_length"} for n in names + [output]}
+        if any_rows:
+            axes = {n: {0: "batch_size"} for n in names + [output]}
         torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,
                           dynamic_axes=axes, dynamo=False)
     return names
@@ -195,12 +210,15 @@ def answers(path, names, start, ids, types, fixed):
     for a, b in zip(start[:-1], start[1:]):
         n = b - a
         B, S = fixed or (1, n)
+        B = B or 1
         feed = {"input_ids": np.zeros((B, S), np.int64), "attention_mask": np.zeros((B, S), np.int64),
                 "token_type_ids": np.zeros((B, S), np.int64), "position_ids": np.arange(S)[None].repeat(B, 0)}
         feed["input_ids"][0, :n], feed["attention_mask"][0, :n], feed["token_type_ids"][0, :n] = ids[a:b], 1, types[a:b]
         feed["attention_mask"][1:, 0] = 1
         kind = np.int32 if len(names) == 4 else np.int64
-        out = session.run(None, {k: feed[k].astype(kind) for k in names})[0]
+        if "bool" in path:
+            feed["attention_mask"] = feed["attention_mask"].astype(bool)
+        out = session.run(None, {k: v if v.dtype == bool else v.astype(kind) for k, v in feed.items() if k in names})[0]
         rows.append(out[0, :n] if out.ndim == 3 else out[:1])
     return np.concatenate(rows).astype(np.float32)
 
