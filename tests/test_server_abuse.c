@@ -164,6 +164,29 @@ static void test_drain_keep_alive(void)
     stop(&r);
 }
 
+/* Who was answered a moment ago may ask once more, also without --drain; who has been quiet is not waited for. */
+static void test_stop_keep_alive(void)
+{
+    TEST("stop with connections that stay");
+    Running r = { 0 };
+    start(&r);
+    int fd = connect_to(&r), quiet = connect_to(&r);
+    put(quiet, ASK_A);
+    CHECK(has(get(quiet, false), REPLY_A));
+    usleep(600000);
+    put(fd, ASK_A);
+    CHECK(!has(get(fd, false), "\r\nConnection: close\r\n"));
+    tell_stop(&r);
+    CHECK(*get(quiet, false) == 0);
+    usleep(100000);
+    put(fd, ASK_A);
+    const char *reply = get(fd, false);
+    CHECK(has(reply, REPLY_A) && has(reply, "\r\nConnection: close\r\n"));
+    CHECK(*get(fd, false) == 0);
+    close(fd), close(quiet);
+    stop(&r);
+}
+
 /* ---- memory ---- */
 static void test_bytes(void)
 {
@@ -461,6 +484,7 @@ int main(void)
     test_stop_pipelined();
     test_drain();
     test_drain_keep_alive();
+    test_stop_keep_alive();
     test_bytes();
     test_mute();
     test_too_large();

@@ -11,7 +11,7 @@
 #include "loop.h"
 
 enum { HEAD_LIMIT = 16 << 10, DIRECT = 256 << 10 };
-static const double bytes_for_a_second = 65536, linger_s = 2;
+static const double bytes_for_a_second = 65536, linger_s = 2, last_ask_s = 0.5;
 static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 static bool receive(Conn *);
@@ -242,7 +242,7 @@ static bool too_much(Conn *c, Err *err)
 
 static void begin_request(Conn *c)
 {
-    c->begun = true;
+    c->begun = true, c->leaving = false;
     c->began = c->loop->now;
     conn_deadline(c, c->loop->options.header_timeout_s);
 }
@@ -278,6 +278,17 @@ static void cut_short(Conn *c, Err *err)
              c->x->length - h->left, c->x->length);
 }
 
+/* The server stops, and no request has begun. Who has just been answered may have sent the next one before it could
+ * know: it has a moment to arrive, and its reply says that it is the last. */
+static void leave(Conn *c)
+{
+    const double since = loop_slot(c->loop, c)->deadline - c->loop->options.idle_timeout_s;
+    if (c->leaving) return; /* its deadline ends it */
+    c->leaving = since > c->loop->now - last_ask_s;
+    if (c->leaving) conn_deadline(c, last_ask_s);
+    else conn_close(c);
+}
+
 /* Nothing has come, or only what TLS keeps for itself. true: something has changed. */
 static bool read_nothing(Conn *c)
 {
@@ -290,7 +301,8 @@ static bool read_nothing(Conn *c)
         cut_short(c, &err);
         return conn_refuse(c, &err, 400), true;
     }
-    if (c->ended || (c->loop->stopping && !c->begun)) return conn_close(c), false;
+    if (c->ended) return conn_close(c), false;
+    if (c->loop->stopping && !c->begun) return leave(c), false;
     if (!c->tls || c->secure || !tls_ready(c->tls)) return false;
     c->secure = true;
     if (!c->begun) conn_deadline(c, c->loop->options.idle_timeout_s);

@@ -34,6 +34,7 @@ typedef struct Conn {
     bool greeted;                /* the protocol is known */
     bool fresh;                  /* `in` has bytes that were not looked at */
     bool begun;                  /* a request has begun to arrive */
+    bool leaving;                /* the server stops: a last request may come */
     bool close, linger;          /* after the reply; with unread input behind */
     Http1 http;
     Buf in;
@@ -133,7 +134,7 @@ void conn_event(Conn *, uint32_t events);       /* 0: just begun */
 void conn_expire(Conn *);                       /* its deadline has passed */
 void conn_tick(Conn *);                         /* something may be possible that was not before */
 void conn_notice(Conn *);                       /* the end is near */
-void conn_stop(Conn *);                         /* ends it unless a request has begun */
+void conn_stop(Conn *);                         /* ends it unless a request has begun, or may come */
 void conn_close(Conn *);
 bool conn_idle(const Conn *);
 void conn_deadline(Conn *, double seconds);     /* from now */
