@@ -143,6 +143,18 @@ class Faces(unittest.TestCase):
                     np.testing.assert_allclose(call(ours), call(theirs), atol=1e-5)
                 self.assertGreater(abs(ours.encode_query("the cat") - ours.encode_document("the cat")).max(), .01)
 
+    def test_modules_that_nothing_here_can_run(self) -> None:
+        """They are named, whatever files the folder lacks beside them."""
+        for kind, usual in (("StaticEmbedding", False), ("Router", False), ("LayerNorm", True), ("WordWeights", True)):
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as made:
+                rows = [{"type": "sentence_transformers.models.Transformer", "path": ""}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
+                if usual:
+                    shutil.copytree("tests/golden/sentence/mean", made, dirs_exist_ok=True)
+                rows = [*(rows if usual else []), {"type": "sentence_transformers.models." + kind, "path": "2_" + kind}]
+                pathlib.Path(made, "modules.json").write_text(json.dumps(rows))
+                with self.assertRaisesRegex(encoderfile_c.UnsupportedError, f"modules.json: found sentence_transformers.models.{kind}, wanted Transformer"):
+                    encoderfile_c.SentenceTransformer(made).encode("the cat")
+
     def test_ctrl_c_ends_many_texts(self) -> None:
         """Within the call, not behind it."""
         class Ended(Exception):
