@@ -285,7 +285,7 @@ class _TextPipeline(Pipeline):
             raise ValueError(f"text input must be of type `str` (single example) or a list of them: found {type(one).__name__}")
         return one
 
-    def _first_of_batch(self, texts: tuple[Any, ...]) -> Any:
+    def _first_of_batch(self, texts: Sequence[Any]) -> Any:
         """A tuple is one input. transformers makes a batch of it, which works if all are of one length, and answers for its first row."""
         lengths = {len(self.model.tokenizer.encode(self._text(text)).ids) for text in texts}
         if len(lengths) > 1:
