@@ -314,6 +314,7 @@ _TOKENIZER = {"text", "text_pair", "text_target", "text_pair_target", "add_speci
               "return_overflowing_tokens", "return_special_tokens_mask", "return_offsets_mapping", "return_length", "verbose",
               "split_special_tokens"}
 _NO_EFFECT = {"pad_to_multiple_of", "return_overflowing_tokens", "return_special_tokens_mask", "return_offsets_mapping", "return_length", "verbose"}
+_DEFAULTS = {"add_special_tokens": True, "stride": 0, "is_split_into_words": False, "split_special_tokens": False}
 _PADDINGS = (True, False, "longest", "max_length", "do_not_pad")
 
 
@@ -424,7 +425,7 @@ class TextClassificationPipeline(_TextPipeline):
     def _unusual(self, asked: Mapping[str, Any]) -> bool:
         """Whether keywords of the tokenizer change what the model is given in another way than by cutting."""
         usual = {"text", "text_pair", "truncation", "max_length", "padding", *_NO_EFFECT}
-        if any(key in _TOKENIZER - usual for key, value in asked.items()):
+        if any(key in _TOKENIZER - usual and value is not None and value != _DEFAULTS.get(key) for key, value in asked.items()):
             return True
         pads = getattr(asked.get("padding"), "value", asked.get("padding")) == "max_length" or asked.get("pad_to_multiple_of")
         return bool(pads) and self.tokenizer.padding_side == "left"
@@ -602,7 +603,7 @@ class FillMaskPipeline(_TextPipeline):
         asked = params.get("tokenizer_kwargs") or {}
         _check_keywords(asked)
         for name in sorted(set(asked) & _TOKENIZER - {"padding", "truncation", "max_length", "return_attention_mask", *_NO_EFFECT}):
-            if name != "return_token_type_ids" and asked[name] != {"add_special_tokens": True, "stride": 0}.get(name, False):
+            if name != "return_token_type_ids" and asked[name] is not None and asked[name] != _DEFAULTS.get(name):
                 raise ValueError(f"tokenizer_kwargs: found {name}={asked[name]!r:.80}, wanted truncation, max_length or padding")
         return params
 

@@ -368,7 +368,9 @@ class OnlyHere(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "have no effect: foo"):
             pipe("Ada", foo=1)
         with encoderfile_c.Model(GOLDEN / "pipelines/labels") as model, self.assertRaisesRegex(ValueError, "wanted a pipeline of a path"):
-            pipeline("text-classification", model)("Ada", add_special_tokens=False)
+            opened_already = pipeline("text-classification", model)
+            self.assertEqual(opened_already("Ada", add_special_tokens=True, stride=0), pipe("Ada"))
+            opened_already("Ada", add_special_tokens=False)
 
     def test_targets_as_an_array(self):
         pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
