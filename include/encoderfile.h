@@ -301,6 +301,7 @@ void ef_tokenizer_close(ef_tokenizer *);
 size_t ef_token_count(const ef_tokenizer *);              /* ids are below this */
 int32_t ef_token_id(const ef_tokenizer *, const char *token); /* -1: no such token */
 const char *ef_token_text(const ef_tokenizer *, int32_t id);  /* NULL: no such id */
+size_t ef_token_size(const ef_tokenizer *, int32_t id);       /* bytes of it: zeros may be among them */
 /* Its settings as JSON: model_max_length, padding_side, truncation_side, special tokens and their ids, ...
  * (docs/c-api.md); released by ef_string_free. */
 char *ef_tokenizer_describe(const ef_tokenizer *, ef_error *);
@@ -333,10 +334,12 @@ const uint8_t *ef_tokens_special(const ef_tokens *); /* [count]: 1 where the tex
 const uint8_t *ef_tokens_sequences(const ef_tokens *); /* [count]: 1 in the second text; 0 where special */
 const uint8_t *ef_tokens_attention(const ef_tokens *); /* [count]: 0 for padding; NULL: none */
 const char *ef_tokens_text(const ef_tokens *, size_t index); /* NULL: no such token */
+size_t ef_tokens_size(const ef_tokens *, size_t index); /* bytes of it: zeros may be among them */
 const ef_tokens *ef_tokens_overflow(const ef_tokens *, size_t index); /* NULL: no more of them */
 void ef_tokens_free(ef_tokens *);
 /* Released by ef_string_free. skip_special: leave special tokens out. */
 char *ef_decode(const ef_tokenizer *, const int32_t *ids, size_t count, bool skip_special, ef_error *);
+size_t ef_string_size(const char *); /* bytes of such a text, in which there may be zeros; of NULL 0 */
 void ef_string_free(char *);
 
 /* The toolchain: each reads one thing, and writes another or judges it. options: NULL, or a JSON

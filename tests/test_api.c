@@ -295,6 +295,18 @@ static void tokenizer(ef_model *m)
     char *back = ef_decode(t, ids, n, true, &err), *all = ef_decode(t, ids, n, false, &err);
     CHECK(back && strcmp(back, "from pune") == 0 && all && strstr(all, "[CLS]") == all);
     ef_string_free(back), ef_string_free(all), ef_string_free(NULL), ef_tokens_free(tokens);
+    TEST("texts with a zero");
+    ef_tokenizer *bytes = ef_tokenizer_open("tests/golden/strides/roberta", &err);
+    ef_input zero = { sizeof zero, EF_TEXT, "a\0b", 3, NULL, 0 };
+    if (CHECK(bytes && ef_encode(bytes, &zero, 1, NULL, &tokens, &err))) {
+        ids = ef_tokens_ids(tokens, &n);
+        back = ef_decode(bytes, ids, n, true, &err);
+        CHECK(ef_string_size(back) == 3 && memcmp(back, "a\0b", 4) == 0 && ef_string_size(NULL) == 0);
+        CHECK(n == 5 && ef_tokens_size(tokens, 2) == 2 && ef_tokens_size(tokens, n) == 0);
+        CHECK(ef_token_size(bytes, ids[2]) == 2 && ef_token_size(bytes, -1) == 0);
+        ef_string_free(back), ef_tokens_free(tokens);
+    }
+    ef_tokenizer_close(bytes);
     TEST("tokenizer of a folder");
     ef_tokenizer *own = ef_tokenizer_open(model_path, &err);
     CHECK(own && ef_token_count(own) == ef_token_count(t));

@@ -728,6 +728,26 @@ static void requests(void)
 }
 
 /* ---- folders that are not what they say ---- */
+/* They have no config.json, and some no tokenizer.json or weights in the root: the module is what is told. */
+static void foreign_modules(void)
+{
+    TEST("modules that nothing here can run");
+    static const char *const kinds[] = { "StaticEmbedding", "Router", "BoW", "CLIPModel" };
+    Err err;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        const char *to = str_format(&arena, "%s/foreign-%zu", work, i);
+        const char *modules = str_format(&arena, "[{\"type\":\"sentence_transformers.models.%s\",\"path\":\"\"}]", kinds[i]);
+        const char *words = str_format(&arena, "modules.json: found sentence_transformers.models.%s, wanted Transformer", kinds[i]);
+        const char *list = path_join(&arena, to, STR("modules.json"));
+        CHECK(dir_make_parents(list, &err) && file_write(&arena, list, str_of(modules), &err));
+        if (i == 0) copy_file(FOLDERS "/mean/tokenizer.json", path_join(&arena, to, STR("tokenizer.json")));
+        if (i == 0) copy_file(FOLDERS "/mean/model.safetensors", path_join(&arena, to, STR("model.safetensors")));
+        CHECK(strstr(refused_by(str_format(&arena, "infer -m %s x", to)).p, words));
+        CHECK(strstr(refused_by(str_format(&arena, "infer --task sentence-embedding -m %s x", to)).p, words));
+        CHECK(strstr(refused_by(str_format(&arena, "build %s -o %s/foreign.ef", to, work)).p, words));
+    }
+}
+
 static void refusals(void)
 {
     TEST("refused");
@@ -771,6 +791,7 @@ int main(int argc, char **argv)
     for (size_t i = SANITIZED ? FIRST_FOLDERS - 1 : 0; i < COUNT(folders); i++) show_folder(&folders[i]);
     wishes();
     requests();
+    foreign_modules();
     refusals();
     remove_tree(work);
     arena_free(&arena);

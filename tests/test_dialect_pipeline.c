@@ -420,6 +420,7 @@ static void test_cut(void)
 {
     TEST("truncation and max_length");
     const char *labels = GOLDEN "labels", *all = "text-classification";
+#define MANY "a b c d e f g h i j k l m n o p q r s t "
 #define LONG_PAIR "\"inputs\":{\"text\":\"a b c d e f g h i j\",\"text_pair\":\"k\"},\"parameters\":"
     check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":\"only_first\",\"max_length\":8}}", "\"label\":");
     check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":\"only_second\",\"max_length\":8}}",
@@ -428,7 +429,16 @@ static void test_cut(void)
                "parameters.truncation: found \"bad\", wanted one of \"longest_first\"");
     check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"truncation\":3}}",
                "parameters.truncation: found a number, wanted one of \"longest_first\"");
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"max_length\":3}}", "\"label\":");
+    check_says(labels, all, "{\"task\":\"text-classification\"," LONG_PAIR "{\"max_length\":0}}", "max_length: found 0, wanted a whole number from 1");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"" MANY MANY MANY MANY "\",\"parameters\":{\"max_length\":1}}",
+               "found 82 tokens, wanted at most 64");
 #undef LONG_PAIR
+#define TAGS(more) "{\"task\":\"ner\",\"inputs\":\"a b c d e f\",\"parameters\":{\"ignore_labels\":[]," more "}}"
+    check_says(GOLDEN "tags", "ner", TAGS("\"max_length\":3"), "\"end\":1}]");
+    check_says(GOLDEN "tags", "ner", TAGS("\"max_length\":4,\"stride\":0"), "\"end\":11}]");
+    check_says(GOLDEN "tags", "ner", TAGS("\"max_length\":2,\"stride\":0"), "windows of 2 tokens");
+#undef TAGS
 }
 
 static void test_refused(void)

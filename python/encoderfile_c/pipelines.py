@@ -21,7 +21,7 @@ from ._folder import find_model, read_json
 from ._head import GraphHead
 from ._source import source
 from .errors import EncoderfileError
-from .tokenization import PreTrainedTokenizer
+from .tokenization import LARGE, PreTrainedTokenizer
 
 __all__ = ["Pipeline", "PipelineException", "PipelineIterator", "pipeline", "supported_tasks"]
 
@@ -151,7 +151,7 @@ def _is_dataset(inputs: Any) -> bool:
 class Pipeline:
     """One task on one model. Each subclass is a task."""
 
-    task: ClassVar[str] = ""
+    task: str = ""  # as it was asked for: "ner" is one, too
     aliases: ClassVar[tuple[str, ...]] = ()
     accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
     strict: ClassVar[bool] = True  # any other is a TypeError; else it is ignored, as transformers ignores it
@@ -244,7 +244,7 @@ class Pipeline:
         return out
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
-        found = self._ask(self.task, inputs, sent)
+        found = self._ask(type(self).task, inputs, sent)
         return [found] if len(inputs) == 1 else found
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
@@ -285,6 +285,13 @@ class _TextPipeline(Pipeline):
             raise ValueError(f"text input must be of type `str` (single example) or a list of them: found {type(one).__name__}")
         return one
 
+    def _first_of_batch(self, texts: Sequence[Any]) -> Any:
+        """A tuple is one input. transformers makes a batch of it, which works if all are of one length, and answers for its first row."""
+        lengths = {len(self.model.tokenizer.encode(self._text(text)).ids) for text in texts}
+        if len(lengths) > 1:
+            raise ValueError("found a tuple of texts, which is one input, wanted a list of texts")
+        return texts[0]
+
     def _check_fits(self, cut: Mapping[str, Any], text: str, second: str | None = None) -> None:
         """An error where the text has more tokens than the model takes and `cut` (of _cutting) does not shorten it."""
         if self._most is None:
@@ -299,6 +306,38 @@ class _TextPipeline(Pipeline):
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         return self._text(one)
+
+
+# Keywords of a tokenizer's call; those of the second row have no effect on what a model is given for one text.
+_TOKENIZER = {"text", "text_pair", "text_target", "text_pair_target", "add_special_tokens", "padding", "truncation", "max_length", "stride",
+              "is_split_into_words", "pad_to_multiple_of", "padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask",
+              "return_overflowing_tokens", "return_special_tokens_mask", "return_offsets_mapping", "return_length", "verbose",
+              "split_special_tokens"}
+_NO_EFFECT = {"pad_to_multiple_of", "return_overflowing_tokens", "return_special_tokens_mask", "return_offsets_mapping", "return_length", "verbose"}
+_DEFAULTS = {"add_special_tokens": True, "stride": 0, "is_split_into_words": False, "split_special_tokens": False}
+_PADDINGS = (True, False, "longest", "max_length", "do_not_pad")
+
+
+def _check_keywords(asked: Mapping[str, Any]) -> None:
+    """Errors of keywords of a tokenizer's call that are wrong, or that nothing here can do."""
+    if "return_tensors" in asked:
+        raise TypeError("found return_tensors, wanted none: it is the pipeline's own")
+    for name in ("text_target", "text_pair_target", "split_special_tokens"):
+        if asked.get(name):
+            raise ValueError(f"{name}: found {asked[name]!r:.80}, wanted none: it is not supported")
+    if not isinstance(asked.get("add_special_tokens", True), bool):
+        raise TypeError(f"add_special_tokens: found {asked['add_special_tokens']!r:.80}, wanted True or False")
+    padding = asked.get("padding", False)
+    if getattr(padding, "value", padding) not in _PADDINGS:
+        raise ValueError(f"{padding} is not a valid PaddingStrategy, please select one of ['longest', 'max_length', 'do_not_pad']")
+    length = asked.get("max_length")
+    if length is not None and not isinstance(length, int):
+        raise TypeError(f"max_length: found {length!r:.80}, wanted a whole number")
+    if length is not None and length < 0:
+        raise OverflowError(f"max_length: found {length}, wanted 0 or more")
+    unknown = sorted(set(asked) - _TOKENIZER)
+    if unknown:
+        warnings.warn(f"keywords that no tokenizer takes have no effect: {', '.join(unknown)}", stacklevel=5)
 
 
 TRUNCATIONS = ("only_first", "only_second", "longest_first", "do_not_truncate")
@@ -316,30 +355,56 @@ def _cutting(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{how!r} is not a valid TruncationStrategy, please select one of {list(TRUNCATIONS)}")
     if how == "do_not_truncate":
         return {}
-    return {"truncation": how} if length is None else {"truncation": how, "max_length": length}
+    return {"truncation": how} if length is None else {"truncation": how, "max_length": max(int(length), 1)}  # 0 cuts nothing, as 1
+
+
+def _not_a_pair() -> ValueError:
+    return ValueError("The pipeline received invalid inputs, if you are trying to send text pairs, you can try to send a"
+                      ' dictionary `{"text": "My text", "text_pair": "My pair"}` in order to send a text pair.')
+
+
+def _scores(logits: Any, function: Any, problem: Any) -> Any:
+    """Of one row: as `function` says, or what the model is for."""
+    import numpy
+
+    function = getattr(function, "name", function) or (
+        "NONE" if problem == "regression" else "SIGMOID" if problem == "multi_label_classification" or len(logits) == 1 else "SOFTMAX")
+    if function.upper() == "SIGMOID":
+        return 1 / (1 + numpy.exp(-logits))
+    if function.upper() == "SOFTMAX":
+        high = numpy.exp(logits - logits.max())
+        return high / high.sum()
+    return logits
 
 
 class TextClassificationPipeline(_TextPipeline):
     task, aliases = "text-classification", ("sentiment-analysis",)
-    accepted = ("top_k", "function_to_apply", "truncation", "max_length", "padding", "text_pair")
-    strict = False
+    accepted = ("top_k", "function_to_apply")  # and every keyword of the tokenizer's call
     keys = ("label", "score")
     functions = ("SIGMOID", "SOFTMAX", "NONE")
 
+    def __init__(self, model: _core.Model, **options: Any) -> None:
+        self._head: GraphHead | None = None
+        super().__init__(model, **options)
+
     def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
-        params = super()._sanitize(params)
+        params = dict(params)
         function = params.get("function_to_apply")
         if isinstance(function, str) and function.upper() not in self.functions:
             raise KeyError(function.upper())
         if "top_k" in params and not (params["top_k"] is None or isinstance(params["top_k"], int)):
             del params["top_k"]
+        _check_keywords(self._keywords(params))
         return params
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         result = super().__call__(inputs, *args, **kwargs)
         return [result] if isinstance(inputs, str) and "top_k" not in kwargs else result
 
-    def _cut(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _keywords(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in params.items() if key not in self.accepted}
+
+    def _cut(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """As _cutting; to the length of a tokenizer that was given or whose model_max_length was set."""
         cut, length = _cutting(params), getattr(self._tokenizer, "model_max_length", None)
         if cut and "max_length" not in cut and length and length < int(self.model.info()["max_tokens"]):
@@ -350,28 +415,87 @@ class TextClassificationPipeline(_TextPipeline):
         function = params.get("function_to_apply")
         return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
 
+    # ---- what the library has no option for goes through the tokenizer here, and the graph alone ----
+
+    def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        if not self._unusual(self._keywords(params)) and not any(isinstance(one, Mapping) and set(one) - {"text", "text_pair"} for one in inputs):
+            return super()._many(inputs, params)
+        return [self._finish(self._of_graph(one, params), one, params) for one in inputs]
+
+    def _unusual(self, asked: Mapping[str, Any]) -> bool:
+        """Whether keywords of the tokenizer change what the model is given in another way than by cutting."""
+        usual = {"text", "text_pair", "truncation", "max_length", "padding", *_NO_EFFECT}
+        if any(key in _TOKENIZER - usual and value is not None and value != _DEFAULTS.get(key) for key, value in asked.items()):
+            return True
+        pads = getattr(asked.get("padding"), "value", asked.get("padding")) == "max_length" or asked.get("pad_to_multiple_of")
+        return bool(pads) and self.tokenizer.padding_side == "left"
+
+    def _of_graph(self, one: Any, params: dict[str, Any]) -> list[dict[str, Any]]:
+        import numpy
+
+        features = self._features(one, self._keywords(params))
+        if self._head is None:
+            if not self.name:
+                raise ValueError("keywords of the tokenizer other than truncation, max_length and padding: found some with a Model that was "
+                                 "open already, wanted a pipeline of a path")
+            options = {key: value for key, value in self._options.items() if key in ("threads", "kernels", "precision")}
+            self._head = GraphHead(self.name, task=type(self).task, **options)
+        feeds = {name: features.get(name, numpy.full_like(features["input_ids"], name == "attention_mask")) for name in self._head.inputs}
+        logits = next(iter(self._head.graph.run(feeds).values())).numpy()[0].reshape(-1)
+        scores = _scores(logits, params.get("function_to_apply"), getattr(self.model.config, "problem_type", None))
+        return [{"label": label, "score": float(score)} for label, score in zip(self.model.info()["labels"], scores)]
+
+    def _features(self, one: Any, asked: dict[str, Any]) -> dict[str, Any]:
+        """The arrays of one input, as the tokenizer gives them."""
+        given: dict[str, Any] = dict(one) if isinstance(one, Mapping) else self._texts(one)
+        twice = sorted(set(given) & set(asked))
+        if twice:
+            raise TypeError(f"{twice[0]}: found it in the input and as a keyword, wanted one of them")
+        asked = {**given, **asked}
+        _check_keywords(asked)
+        cut = self._cut(asked)
+        if cut and asked.get("max_length") is None:
+            asked["max_length"] = cut.get("max_length") or int(self.model.info()["max_tokens"]) or None
+        if not asked.get("return_overflowing_tokens"):
+            asked.pop("return_overflowing_tokens", None)
+        found = self.tokenizer(**{key: value for key, value in asked.items() if key in _TOKENIZER - {"split_special_tokens"}}, return_tensors="np")
+        features = {name: found[name][:1] for name in ("input_ids", "attention_mask", "token_type_ids") if name in found}
+        most, count = int(self.model.info()["max_tokens"]), features["input_ids"].shape[1]
+        if count == 0 or most and count > most:
+            raise RuntimeError(f"found a text of {count} tokens, wanted 1 to {most}: truncation=True cuts it")
+        return features
+
+    @staticmethod
+    def _texts(one: Any) -> dict[str, Any]:
+        if not isinstance(one, list):
+            return {"text": one}
+        if len(one) != 1 or not isinstance(one[0], list) or len(one[0]) != 2:
+            raise _not_a_pair()
+        return {"text": one[0][0], "text_pair": one[0][1]}
+
+    def close(self) -> None:
+        super().close()
+        if self._head is not None:
+            self._head.graph.close()
+
+    # ---- the library's way ----
+
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, tuple) and one:
             one = self._first_of_batch(one)
         if isinstance(one, Mapping):
+            if "text_pair" in one and "text_pair" in params:
+                raise TypeError("text_pair: found it in the input and as a keyword, wanted one of them")
             first, second = one.get("text"), one.get("text_pair", params.get("text_pair"))
         elif isinstance(one, list):
             if len(one) != 1 or not isinstance(one[0], list) or len(one[0]) != 2:
-                raise ValueError("The pipeline received invalid inputs, if you are trying to send text pairs, you can try to send a"
-                                 ' dictionary `{"text": "My text", "text_pair": "My pair"}` in order to send a text pair.')
+                raise _not_a_pair()
             first, second = one[0]
         else:
             first, second = one, params.get("text_pair")
         text, pair = self._text(first), None if second is None else self._text(second)
         self._check_fits(self._cut(params), text, pair)
         return (text, pair) if pair else text
-
-    def _first_of_batch(self, texts: tuple[Any, ...]) -> Any:
-        """A tuple is one input. transformers makes a batch of it, which works if all are of one length, and answers for its first row."""
-        lengths = {len(self.model.tokenizer.encode(self._text(text)).ids) for text in texts}
-        if len(lengths) > 1:
-            raise ValueError("found a tuple of texts, which is one input, wanted a list of texts")
-        return texts[0]
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
         found = super()._run(inputs, sent)
@@ -415,11 +539,26 @@ class TokenClassificationPipeline(_TextPipeline):
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         names = ("aggregation_strategy", "ignore_labels", "stride", "delimiter")
-        return {key: params[key] for key in names if params.get(key) is not None}
+        sent, most = {key: params[key] for key in names if params.get(key) is not None}, int(self.model.info()["max_tokens"])
+        length = getattr(self._tokenizer, "model_max_length", None)  # of a tokenizer that was given, or where it was set
+        if length and length > 0 and (not most or length < most):
+            if sent.get("stride", 0) >= length:
+                raise ValueError(f"stride: found {sent['stride']}, wanted one below `tokenizer.model_max_length` {length}")
+            if length < LARGE:
+                sent["max_length"] = int(length)
+        return sent
+
+    def _check_stride(self, text: str, stride: int | None) -> None:
+        """A text that is cut to a length that was set needs windows which go on."""
+        length = getattr(self._tokenizer, "model_max_length", 0)
+        room = length - self._tokenizer.num_special_tokens_to_add() if length and stride else 0
+        if stride and length and stride >= max(room, 1) and len(self._tokenizer(text)["input_ids"]) > length:
+            raise ValueError(f"stride: found {stride}, wanted one below {room}: `tokenizer.model_max_length` {length} without special tokens")
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if not params.get("is_split_into_words"):
-            return self._text(one)
+            self._check_stride(self._text(one), params.get("stride"))
+            return one
         if not isinstance(one, list):
             raise ValueError("When `is_split_into_words=True`, `sentence` must be a list of tokens.")
         for word in one:
@@ -461,6 +600,11 @@ class FillMaskPipeline(_TextPipeline):
             if len(list(self.model.tokenizer.encode(word, special=False).ids)) > 1:
                 warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
                               stacklevel=4)
+        asked = params.get("tokenizer_kwargs") or {}
+        _check_keywords(asked)
+        for name in sorted(set(asked) & _TOKENIZER - {"padding", "truncation", "max_length", "return_attention_mask", *_NO_EFFECT}):
+            if name != "return_token_type_ids" and asked[name] is not None and asked[name] != _DEFAULTS.get(name):
+                raise ValueError(f"tokenizer_kwargs: found {name}={asked[name]!r:.80}, wanted truncation, max_length or padding")
         return params
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -477,6 +621,9 @@ class FillMaskPipeline(_TextPipeline):
         return {**_some(sent), **_cutting(params.get("tokenizer_kwargs") or {})}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if isinstance(one, (tuple, list)):  # a batch, of which the first row is answered
+            first = self._first_of_batch(one)
+            one = first if all(self._mask in text for text in one) else ""
         text = self._text(one)
         if self._mask not in text:
             raise self._maskless()
@@ -512,6 +659,8 @@ class FeatureExtractionPipeline(_TextPipeline):
     def _asked(params: dict[str, Any]) -> dict[str, Any]:
         """Keywords of the tokenizer's call."""
         given = {} if params.get("truncation") is None else {"truncation": params["truncation"]}
+        if given and "truncation" in (params.get("tokenize_kwargs") or {}):
+            raise ValueError("truncation parameter defined twice (given as keyword argument as well as in tokenize_kwargs)")
         return {**given, **(params.get("tokenize_kwargs") or {})}
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -553,7 +702,7 @@ class FeatureExtractionPipeline(_TextPipeline):
     def _of_graph(self, features: dict[str, Any], params: dict[str, Any]) -> list[Any]:
         if self._head is None:
             options = {key: value for key, value in self._options.items() if key in ("threads", "kernels", "precision")}
-            self._head = GraphHead(self.name, task=self.task, **options)
+            self._head = GraphHead(self.name, task=type(self).task, **options)
         return [self._finish(row[None], None, params) for row in self._head.tokens(features)]
 
     def close(self) -> None:
@@ -607,6 +756,10 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         return [part.strip() for part in labels.split(",") if part.strip()] if isinstance(labels, str) else list(labels)
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
+        if not isinstance(one, str):
+            if len(one) == 0:
+                raise IndexError("tuple index out of range")
+            one = str(one[0]) if hasattr(one, "dtype") else one[0]  # several are one input, whose first is answered
         if one == "":
             raise ValueError("You must include at least one label and at least one sequence.")
         return self._text(one)
@@ -757,6 +910,7 @@ class ImageClassificationPipeline(_PicturePipeline):
     task = "image-classification"
     accepted = ("top_k", "function_to_apply", "timeout")
     keys = ("label", "score")
+    usual = 5  # labels of an answer
 
     def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
         params = super()._sanitize(params)
@@ -767,8 +921,19 @@ class ImageClassificationPipeline(_PicturePipeline):
             params["function_to_apply"] = function.lower()
         return params
 
+    def _first(self, params: dict[str, Any]) -> int:
+        """top_k, as the end of a slice: -1 leaves out the last."""
+        first = self.usual if params.get("top_k") is None else params["top_k"]
+        if not hasattr(first, "__index__"):
+            raise TypeError(f"top_k: found {first!r:.80}, wanted a whole number")
+        return int(first)
+
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        return _some(super()._sent(params))
+        first, labels = self._first(params), len(self.model.info()["labels"])
+        return super()._sent({**params, "top_k": max(1, min(first, labels) if first >= 0 else labels)})
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        return [_ordered(row, self.keys) for row in found][:self._first(params)]
 
 
 class ObjectDetectionPipeline(_PicturePipeline):
@@ -925,7 +1090,11 @@ class AudioClassificationPipeline(_SoundPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         count = len(self.model.info()["labels"])
         wanted = params.get("top_k")
-        return _some({**super()._sent(params), "top_k": count if wanted is None else min(wanted, count)})
+        if wanted is not None and not isinstance(wanted, int):
+            raise TypeError(f"top_k: found {wanted!r:.80}, wanted a whole number")
+        if wanted is not None and wanted < 0:
+            raise RuntimeError(f"selected index k out of range: found top_k={wanted}, wanted 0 or more")
+        return _some({**super()._sent(params), "top_k": count if wanted is None else int(min(wanted, count))})
 
 
 class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
@@ -1004,7 +1173,7 @@ class _ListPipeline(_TextPipeline):
     """The first text, and those to hold against it: a list is one input."""
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.model.run(self.task, self._texts(inputs), self._sent(self._sanitize(kwargs)))
+        return self.model.run(type(self).task, self._texts(inputs), self._sent(self._sanitize(kwargs)))
 
     def _texts(self, inputs: Any) -> list[Any]:
         if isinstance(inputs, Mapping):
@@ -1141,5 +1310,7 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
             options[name] = other
     opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
     kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
-    return kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,
+    made = kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,
                 **kwargs)
+    made.task = task or made.task
+    return made

@@ -322,8 +322,9 @@ class PreTrainedTokenizer:
         ids = [self.backend.token_to_id(token) for token in tokens]
         return self.backend.decode([i for i in ids if i is not None])
 
-    def tokenize(self, text: str, pair: str | None = None, add_special_tokens: bool = False, **_: Any) -> list[str]:
-        return self.backend.encode(text if pair is None else (text, pair), special=add_special_tokens).tokens
+    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
+        """Of several texts the tokens of the first, as in transformers."""
+        return self(text, pair, add_special_tokens=add_special_tokens, **options).tokens()
 
     def encode(self, text: Any, text_pair: Any = None, add_special_tokens: bool = True, **options: Any) -> Any:
         """The ids alone."""
@@ -375,8 +376,10 @@ class PreTrainedTokenizer:
         return_offsets_mapping: bool = False,
         return_length: bool = False,
         verbose: bool = True,
-        **_: Any,
+        **others: Any,
     ) -> BatchEncoding:
+        if others.get("split_special_tokens"):
+            raise UnsupportedError("split_special_tokens: found True, wanted False: special tokens in a text are always taken as such")
         if text is None and text_target is not None:
             text, text_pair = text_target, text_pair_target
         inputs, single = self._inputs(text, text_pair, is_split_into_words)

@@ -90,7 +90,7 @@ static PyObject *item_sequence(const ef_tokens *t, size_t i)
 static PyObject *item_token(const ef_tokens *t, size_t i)
 {
     const char *text = ef_tokens_text(t, i);
-    return PyUnicode_DecodeUTF8(text ? text : "", text ? (Py_ssize_t)strlen(text) : 0, "replace");
+    return PyUnicode_DecodeUTF8(text ? text : "", (Py_ssize_t)ef_tokens_size(t, i), "replace");
 }
 
 static PyObject *encoding_get(PyObject *self, void *item)
@@ -346,7 +346,7 @@ static PyObject *tokenizer_decode(PyObject *self, PyObject *args, PyObject *kwar
     if (tokenizer) {
         ef_error err;
         char *out = ef_decode(tokenizer, ids, (size_t)count, skip, &err);
-        text = out ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)strlen(out), "replace")
+        text = out ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)ef_string_size(out), "replace")
                    : py_raise_error(py_state_of(self), &err);
         ef_string_free(out);
         py_handle_leave((Handle *)self);
@@ -380,7 +380,7 @@ static PyObject *tokenizer_token(PyObject *self, PyObject *number)
     if (!tokenizer) return NULL;
     const char *text = id >= 0 && id <= INT32_MAX ? ef_token_text(tokenizer, (int32_t)id) : NULL;
     PyObject *token =
-        text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : Py_NewRef(Py_None);
+        text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)ef_token_size(tokenizer, (int32_t)id), "replace") : Py_NewRef(Py_None);
     py_handle_leave((Handle *)self);
     return token;
 }

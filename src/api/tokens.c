@@ -16,7 +16,7 @@ struct ef_tokens {
     Arena arena;       /* of the input; a window has none */
     Encoding encoding;
     int32_t *offsets;  /* [n][2] */
-    const char **text; /* [n] */
+    Str *text;         /* [n] */
     ef_tokens *window; /* [encoding.n_overflow] */
 };
 
@@ -116,7 +116,7 @@ int32_t ef_token_id(const ef_tokenizer *t, const char *token)
 /* ---- what tokens are called: one table for all of them, made when the first is asked for ---- */
 typedef struct TokenTexts {
     Arena arena;
-    const char **text; /* [n] */
+    Str *text; /* [n] */
     size_t n;
 } TokenTexts;
 
@@ -133,10 +133,10 @@ static void texts_body(void *call)
     c->texts = NEW(&arena, TokenTexts);
     c->texts->arena = arena;
     c->texts->n = tokenizer_size(c->tokenizer);
-    c->texts->text = ARRAY(&c->texts->arena, const char *, c->texts->n + 1);
+    c->texts->text = ARRAY(&c->texts->arena, Str, c->texts->n + 1);
     for (size_t i = 0; i < c->texts->n; i++) {
         Str token = tokenizer_content(c->tokenizer, (int32_t)i);
-        if (token.p) c->texts->text[i] = str_dup(&c->texts->arena, token);
+        if (token.p) c->texts->text[i] = (Str){ str_dup(&c->texts->arena, token), token.n };
     }
 }
 
@@ -160,10 +160,20 @@ static const TokenTexts *texts_of(ef_tokenizer *t)
     return there;
 }
 
-const char *ef_token_text(const ef_tokenizer *t, int32_t id)
+static Str token_text(const ef_tokenizer *t, int32_t id)
 {
     const TokenTexts *texts = texts_of((ef_tokenizer *)t); /* its table only */
-    return texts && id >= 0 && (size_t)id < texts->n ? texts->text[id] : NULL;
+    return texts && id >= 0 && (size_t)id < texts->n ? texts->text[id] : (Str){ 0 };
+}
+
+const char *ef_token_text(const ef_tokenizer *t, int32_t id)
+{
+    return token_text(t, id).p;
+}
+
+size_t ef_token_size(const ef_tokenizer *t, int32_t id)
+{
+    return token_text(t, id).n;
 }
 
 /* ---- its settings ---- */
@@ -270,12 +280,12 @@ static void present(const Tokenizer *tokenizer, Arena *arena, ef_tokens *t)
 {
     const Encoding *e = &t->encoding;
     t->offsets = ARRAY(arena, int32_t, 2 * e->n + 1);
-    t->text = ARRAY(arena, const char *, e->n + 1);
+    t->text = ARRAY(arena, Str, e->n + 1);
     for (size_t i = 0; i < e->n; i++) {
         t->offsets[2 * i] = e->start[i];
         t->offsets[2 * i + 1] = e->end[i];
         Str name = e->tokens ? e->tokens[i] : tokenizer_token(tokenizer, e->ids[i]);
-        t->text[i] = str_dup(arena, name);
+        t->text[i] = (Str){ str_dup(arena, name), name.n };
     }
     t->window = ARRAY(arena, ef_tokens, e->n_overflow);
     for (size_t i = 0; i < e->n_overflow; i++) {
@@ -419,7 +429,12 @@ const uint8_t *ef_tokens_attention(const ef_tokens *t)
 
 const char *ef_tokens_text(const ef_tokens *t, size_t index)
 {
-    return index < t->encoding.n ? t->text[index] : NULL;
+    return index < t->encoding.n ? t->text[index].p : NULL;
+}
+
+size_t ef_tokens_size(const ef_tokens *t, size_t index)
+{
+    return index < t->encoding.n ? t->text[index].n : 0;
 }
 
 const ef_tokens *ef_tokens_overflow(const ef_tokens *t, size_t index)
@@ -476,16 +491,27 @@ char *ef_decode(const ef_tokenizer *t, const int32_t *ids, size_t count, bool sk
     return c.out;
 }
 
+typedef struct OwnedText { /* what ef_string_free is given points to text */
+    size_t size;
+    char text[];
+} OwnedText;
+
 char *string_new(Str text, Err *err)
 {
-    char *out = heap_resize(NULL, text.n + 1);
+    OwnedText *out = heap_resize(NULL, sizeof *out + text.n + 1);
     if (!out) return fail(err, EF_IO, "no memory for %zu bytes", text.n), NULL;
-    if (text.n) memcpy(out, text.p, text.n);
-    out[text.n] = 0;
-    return out;
+    out->size = text.n;
+    if (text.n) memcpy(out->text, text.p, text.n);
+    out->text[text.n] = 0;
+    return out->text;
+}
+
+size_t ef_string_size(const char *text)
+{
+    return text ? ((const OwnedText *)(text - offsetof(OwnedText, text)))->size : 0;
 }
 
 void ef_string_free(char *text)
 {
-    heap_resize(text, 0);
+    if (text) heap_resize(text - offsetof(OwnedText, text), 0);
 }

@@ -110,12 +110,14 @@ static Value texts_request(Arena *arena, const Site *site, const Field *rows, co
 
 /* ---- how long texts are cut ---- */
 static const char *const cuts[] = { "longest_first", "only_first", "only_second", "do_not_truncate", NULL };
+#define LENGTH_PARAMETER                                                                                    \
+    { "max_length", 0, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                              \
+      .help = "tokens that are left of a longer text, special ones counted; default: as many as the model takes" }
 #define CUT_PARAMETERS                                                                                      \
     { "truncation", 0, F_ANY, .nullable = true, .words = cuts,                                              \
       .help = "false: a text that does not fit the model is an error; longest_first, only_first, "          \
               "only_second: which text of a pair is cut; default: true, longest_first" },                   \
-    { "max_length", 0, F_U32, .nullable = true, .least = 4, .most = INT32_MAX, /* the special ones of a pair */ \
-      .help = "tokens that are left of a longer text, special ones counted; default: as many as the model takes" }
+    LENGTH_PARAMETER
 
 static void hub_read_cut(Job *job, const Value *parameters)
 {
@@ -347,6 +349,7 @@ const Field hub_tag_parameters[] = {
       .help = "tokens that neighbouring windows of a long text share; default: the text is cut" },
     { "delimiter", 0, F_STR, .nullable = true,
       .help = "of a text that comes as words: what stands between them where offsets count; default: a space" },
+    LENGTH_PARAMETER, /* with a stride: of each window */
     { 0 },
 };
 static const Field tag_rows[] = {
@@ -374,6 +377,7 @@ static bool read_tag(const Session *s, Job *job, const Value *request)
     if (ignored && ignored->kind == V_LIST) options->ignored = ignored;
     Str unsaid = str_of(job->in.exact ? "none" : "simple"); /* the pipeline's default, the Hub's */
     options->grouping = grouping_named(value_str(value_get(parameters, "aggregation_strategy"), unsaid));
+    options->input.most = (int)value_float(value_get(parameters, "max_length"), 0);
     options->input.windows = stride && stride->kind != V_NULL;
     options->input.stride = (int)value_float(stride, 0);
     return true;

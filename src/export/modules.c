@@ -105,14 +105,20 @@ static const char *config_name(Arena *arena, const SentenceModule *m)
     return m->path.n ? path_join(arena, str_dup(arena, m->path), STR("config.json")) : "config.json";
 }
 
+enum { MOST_TYPE = 160 };
+
+static bool modules_unknown(Str type, Err *err)
+{
+    return fail(err, EF_UNSUPPORTED, "modules.json: found %.*s, wanted Transformer, Pooling, Dense or Normalize",
+                (int)MIN(type.n, MOST_TYPE), type.p);
+}
+
 static bool read_module(Arena *arena, const ModulesAt *at, const Value *row, SentenceModule *m,
                         Err *err)
 {
     Str type = row_type(row);
     m->kind = module_kind(type);
-    if (m->kind == MODULE_KINDS)
-        return fail(err, EF_UNSUPPORTED, "modules.json: found %.*s, wanted Transformer, Pooling, "
-                    "Dense or Normalize", (int)MIN(type.n, 80), type.p);
+    if (m->kind == MODULE_KINDS) return modules_unknown(type, err);
     m->path = value_str(value_get(row, "path"), STR(""));
     if (m->path.n && !path_stays_inside(m->path))
         return fail(err, EF_BAD_MODEL, "modules.json: path leaves the folder");
@@ -156,6 +162,21 @@ bool modules_pool(Arena *arena, const char *folder, const char **encoder)
     const char *own = path_join(arena, folder, path);
     if (dir_is(own)) *encoder = own; /* an export puts the encoder into the root */
     return pools;
+}
+
+bool modules_known(Arena *arena, const char *folder, Err *err)
+{
+    Value list;
+    Err ignored = { 0 };
+    if (!file_is(path_join(arena, folder, STR("modules.json"))) ||
+        !modules_read_list(arena, &(ModulesAt){ .folder = folder }, &list, &ignored))
+        return true;
+    for (size_t i = 0; i < list.list.n; i++) {
+        Str type = row_type(&list.list.items[i]);
+        bool sparse = str_ends(type, ".MLMTransformer") || str_ends(type, ".SpladePooling");
+        if (!sparse && module_kind(type) == MODULE_KINDS) return modules_unknown(type, err);
+    }
+    return true;
 }
 
 /* A file of the folder, if it is there and JSON. */

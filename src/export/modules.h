@@ -35,6 +35,9 @@ typedef struct Modules {
  * give one vector per text. One that cannot be read counts as there, so that reading it gives
  * the error. *encoder: the folder of the first module. */
 bool modules_pool(Arena *, const char *folder, const char **encoder);
+/* False: modules.json has a module that nothing here can run (StaticEmbedding, Router). True also where there is no
+ * such file, or none that can be read. */
+bool modules_known(Arena *, const char *folder, Err *);
 bool modules_read(Arena *, const ModulesAt *, Modules *, Err *);
 /* {"modules.json": [...], "1_Pooling/config.json": {...}, ...}: all but weights, for a file that is
  * to be enough by itself. V_NULL: there is no modules.json, or it cannot be read. */

@@ -145,7 +145,8 @@ bool windows_wanted(const PrepareCall *call)
 WindowOptions windows_options(const PrepareCall *call)
 {
     const EncodeOptions *limit = &call->model->encode;
-    return (WindowOptions){ limit->max_length, call->options->stride, WINDOWS_MOST,
+    const int asked = call->options->most ? call->options->most : limit->max_length;
+    return (WindowOptions){ MIN(asked, limit->max_length), call->options->stride, WINDOWS_MOST,
                             limit->truncate_left || call->options->left, call->work };
 }
 

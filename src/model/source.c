@@ -181,6 +181,17 @@ static bool no_adapter(const ModelSource *s, Err *err)
     return ok;
 }
 
+/* Likewise: a StaticEmbedding or a Router has neither config.json nor an encoder's weights in the root. */
+static bool no_foreign_modules(const ModelSource *s, Err *err)
+{
+    Arena scratch = { 0 };
+    bool whole = !s->weights || (file_is(s->weights) && (s->inside.config.p || (s->config && file_is(s->config))) &&
+                                 (s->inside.tokenizer.p || (s->tokenizer.vocab && file_is(s->tokenizer.vocab))));
+    bool ok = whole || modules_known(&scratch, path_dir(&scratch, s->weights), err);
+    arena_free(&scratch);
+    return ok;
+}
+
 /* What a folder has instead of weights that can be read, by its files' names; NULL: nothing known. */
 static const char *foreign_files(Arena *arena, const char *folder)
 {
@@ -263,7 +274,7 @@ static bool finds_speech(const ModelSource *s)
 
 bool source_files(const ModelSource *s, Err *err)
 {
-    if (!no_adapter(s, err) || !need_config(s, err)) return false;
+    if (!no_adapter(s, err) || !no_foreign_modules(s, err) || !need_config(s, err)) return false;
     bool pictures = s->preprocessor || s->processor; /* then the task tells whether texts are read, too */
     if (finds_speech(s)) return need_weights(s, err);
     if (!pictures && !source_has_tokenizer(s, err)) return false;

@@ -119,6 +119,28 @@ class Faces(unittest.TestCase):
     def test_tokenizers(self) -> None:
         self.check("tokenizers", face_cases.TOKENIZER_GROUPS, encoderfile_c)
 
+    def test_tokenize(self) -> None:
+        """What transformers 5.22 answers: of a list the tokens of its first text, and the errors of a call."""
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained("tests/golden/pipelines/labels")
+        for given, wanted in (("a b", ["a", "b"]), (["a b", "c"], ["a", "b"]), ([["a", "b"]], ["a", "b"]), (("a", "b"), ["a"]), ("", []), ([""], [])):
+            with self.subTest(given=given):
+                self.assertEqual(tokenizer.tokenize(given), wanted)
+        for given, kind in ((5, ValueError), ([5], ValueError), (None, ValueError), ([None], ValueError), ([], IndexError), ([[]], TypeError)):
+            with self.subTest(given=given), self.assertRaises(kind):
+                tokenizer.tokenize(given)
+        self.assertEqual(tokenizer.tokenize("a", "b"), ["a", "b"])
+        self.assertEqual(tokenizer.tokenize("a", add_special_tokens=True), ["[CLS]", "a", "[SEP]"])
+        self.assertRaises(TypeError, tokenizer.tokenize, "a", ["b"])
+        self.assertRaisesRegex(encoderfile_c.UnsupportedError, "split_special_tokens", tokenizer, "a", split_special_tokens=True)
+
+    def test_zero_bytes(self) -> None:
+        """A text goes on behind them."""
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained("tests/golden/strides/roberta")
+        ids = tokenizer("a\0b c\0")["input_ids"]
+        self.assertEqual(tokenizer.convert_ids_to_tokens(ids), ["<s>", "a", "\u0100", "b", "\u0120c", "\u0100", "</s>"])
+        self.assertEqual(tokenizer.decode(ids), "<s>a\0b c\0</s>")
+        self.assertEqual(tokenizer.decode(ids, skip_special_tokens=True), "a\0b c\0")
+
     def test_a_tokenizer_is_saved(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             paths = encoderfile_c.AutoTokenizer.from_pretrained("examples/bus-ner").save_pretrained(folder)
@@ -142,6 +164,18 @@ class Faces(unittest.TestCase):
                 for call in (*calls, *(() if own else (lambda m: m.encode("the cat", prompt="a dog "),))):
                     np.testing.assert_allclose(call(ours), call(theirs), atol=1e-5)
                 self.assertGreater(abs(ours.encode_query("the cat") - ours.encode_document("the cat")).max(), .01)
+
+    def test_modules_that_nothing_here_can_run(self) -> None:
+        """They are named, whatever files the folder lacks beside them."""
+        for kind, usual in (("StaticEmbedding", False), ("Router", False), ("LayerNorm", True), ("WordWeights", True)):
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as made:
+                rows = [{"type": "sentence_transformers.models.Transformer", "path": ""}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
+                if usual:
+                    shutil.copytree("tests/golden/sentence/mean", made, dirs_exist_ok=True)
+                rows = [*(rows if usual else []), {"type": "sentence_transformers.models." + kind, "path": "2_" + kind}]
+                pathlib.Path(made, "modules.json").write_text(json.dumps(rows))
+                with self.assertRaisesRegex(encoderfile_c.UnsupportedError, f"modules.json: found sentence_transformers.models.{kind}, wanted Transformer"):
+                    encoderfile_c.SentenceTransformer(made).encode("the cat")
 
     def test_ctrl_c_ends_many_texts(self) -> None:
         """Within the call, not behind it."""

@@ -202,7 +202,7 @@ class Pipelines(Folder):
         with self.assertRaisesRegex(ValueError, "Task not specified and model lacks metadata"):
             pipeline(model=str(self.tmp / "old/model.onnx"))
         self.assertEqual(pipeline(model=str(self.tmp / "old/model.onnx"), force_task_detection=True).task, "token-classification")
-        self.assertEqual(pipeline("ner", str(self.tmp / "old")).task, "token-classification")
+        self.assertEqual(pipeline("ner", str(self.tmp / "old")).task, "ner")
 
     def test_create_pipeline(self):
         processor = ONNXAutoProcessor.from_model(self.onnx)

@@ -354,6 +354,24 @@ class OnlyHere(unittest.TestCase):
                 self.assertEqual(pipe(text, truncation=True), cut)
                 self.assertNotEqual(pipe(text), cut)
 
+    def test_keywords_of_the_tokenizer(self):
+        """Those that nothing here can do are refused by their names; with a Model that is open already, those that need the graph."""
+        pipe, masks = opened("text-classification", GOLDEN / "pipelines/labels"), opened("fill-mask", GOLDEN / "pipelines/masks")
+        with self.assertRaisesRegex(TypeError, "return_tensors"):
+            pipe("Ada", return_tensors="np")
+        with self.assertRaisesRegex(ValueError, "split_special_tokens"):
+            pipe("Ada", split_special_tokens=True)
+        with self.assertRaisesRegex(TypeError, "return_tensors"):
+            masks("[MASK]", tokenizer_kwargs={"return_tensors": "np"})
+        with self.assertRaisesRegex(ValueError, "add_special_tokens"):
+            masks("[MASK]", tokenizer_kwargs={"add_special_tokens": False})
+        with self.assertWarnsRegex(UserWarning, "have no effect: foo"):
+            pipe("Ada", foo=1)
+        with encoderfile_c.Model(GOLDEN / "pipelines/labels") as model, self.assertRaisesRegex(ValueError, "wanted a pipeline of a path"):
+            opened_already = pipeline("text-classification", model)
+            self.assertEqual(opened_already("Ada", add_special_tokens=True, stride=0), pipe("Ada"))
+            opened_already("Ada", add_special_tokens=False)
+
     def test_targets_as_an_array(self):
         pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
         self.assertEqual(pipe("Ada [MASK]", targets=np.array(["a", "b"])), pipe("Ada [MASK]", targets=["a", "b"]))

@@ -26,6 +26,17 @@ FEATURES = [
     "pipe([])", "pipe(5)", f"list(pipe(x for x in [{SMALL}]))[0][0][0]",
 ]
 WORDS = "['Ada', \"Lovelace's\", 'London,', '', 'a b']"
+KEYWORDS = (  # of the tokenizer's call
+    "add_special_tokens=False", "add_special_tokens=None", "text_pair='Ada', add_special_tokens=False", "padding=True", "padding='bad'",
+    "padding='max_length', max_length=12", "padding='max_length', padding_side='left'", "pad_to_multiple_of=8", "truncation=True, max_length=3",
+    "truncation=True, max_length=2", "truncation=True, max_length=1", "truncation=True, max_length=0", "truncation=True, max_length=-1",
+    "truncation=True, max_length='a'", "truncation=True, max_length=5.0", "max_length=3", "truncation=True, max_length=3, text_pair='x y'",
+    "truncation=True, max_length=5, stride=1", "truncation=True, max_length=5, stride=9", "return_tensors='np'", "return_length=True",
+    "return_token_type_ids=False", "text_pair='x', return_token_type_ids=False", "return_attention_mask=False", "text_target='x'",
+    "is_split_into_words=True", "return_overflowing_tokens=True, truncation=True, max_length=5", "add_special_tokens=False, top_k=2",
+    "add_special_tokens=False, function_to_apply='none'", "add_special_tokens=False, foo=1",
+)
+TOP_K = ("-1", "-2", "-1000", "1.5", "'a'", "True", "False", "1000")
 PAIR = "{'text': 'Ada was born in London. ' * 20, 'text_pair': 'Where was she born?'}"
 CASES = {
     ("text-classification", G + "labels"): [
@@ -40,7 +51,15 @@ CASES = {
         f"pipe({PAIR}, truncation='bad')", f"pipe({PAIR}, truncation=True, max_length=12)", f"pipe({PAIR}, truncation='longest_first', max_length=12)",
         f"pipe({PAIR}, truncation='only_first', max_length=12)", f"pipe({PAIR}, truncation='only_second', max_length=12)", f"pipe({PAIR}, max_length=12)",
         "pipe('Ada was born in London', max_length=5)", "pipe('Ada was born in London', truncation='only_second', max_length=5)",
+        *(f"pipe('Ada was born in London', {words})" for words in KEYWORDS), "pipe(['Ada', 'was'], is_split_into_words=True)",
+        "pipe({'text': ['Ada', 'was'], 'is_split_into_words': True})", "pipe({'text': 'Ada', 'add_special_tokens': False})",
+        "pipe({'text': 'Ada was born', 'truncation': True, 'max_length': 4})", "pipe({'text': 'Ada', 'foo': 1})", "pipe('', add_special_tokens=False)",
+        "pipe('Ada ' * 200, add_special_tokens=False)", "pipe('Ada ' * 200, add_special_tokens=False, truncation=True)",
+        "pipe({'text': 'Ada', 'text_pair': 'x'}, text_pair='z')", "pipe(['Ada was born', 'x'], add_special_tokens=False, batch_size=2)",
+        "pipe(('Ada', 'Ada'), add_special_tokens=False)", "pipe([[['Ada', 'x']]], add_special_tokens=False)", "pipe.task",
     ],
+    ("text-classification", G + "one", "add_special_tokens=False"): ["pipe('Ada')", "pipe(['Ada'], top_k=3)", "pipe('Ada', add_special_tokens=True)"],
+    ("sentiment-analysis", G + "labels"): ["pipe.task", "pipe('Ada')"],
     ("text-classification", G + "labels", "top_k=2"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('Ada', top_k=1)", "pipe({'text': 'Ada'})"],
     ("text-classification", G + "one"): ["pipe('Ada')", "pipe(['Ada'], top_k=3)"],
     ("token-classification", G + "tags"): [
@@ -50,7 +69,7 @@ CASES = {
         "pipe([['Ada', 'Lovelace'], ['London']], is_split_into_words=True)", "pipe('Ada', ignore_labels=[])", "list(pipe(x for x in ['Ada', 'Lovelace']))",
         "type(pipe('Ada Lovelace')[0]['score']).__name__", "pipe('Äda 🙂 Lovelace')",
         "pipe('Ada', is_split_into_words=True)", "pipe(['Ada', 5], is_split_into_words=True)", "pipe([[]], is_split_into_words=True)",
-        "pipe('Ada', stride=2, aggregation_strategy='none')",
+        "pipe('Ada', stride=2, aggregation_strategy='none')", "pipe.task",
     ],
     ("ner", "tests/golden/strides/roberta"): [
         "pipe('')", "pipe(['', 'Ada'])",
@@ -59,16 +78,26 @@ CASES = {
         f"pipe({WORDS} * 8, is_split_into_words=True, aggregation_strategy='first', stride=3, delimiter='-')",
     ],
     ("feature-extraction", "tests/golden/strides/roberta"): ["pipe('')", "[len(x[0]) for x in pipe(['', 'Ada'])]"],
-    ("ner", G + "tags", "aggregation_strategy='max'"): ["pipe('Ada Lovelace')", "pipe('Ada Lovelace', aggregation_strategy='none')"],
+    ("ner", G + "tags", "aggregation_strategy='max'"): ["pipe.task", "pipe('Ada Lovelace')", "pipe('Ada Lovelace', aggregation_strategy='none')"],
+    ("ner", G + "tags", "ignore_labels=[]"): [
+        f"[setattr(pipe.tokenizer, 'model_max_length', {length}), pipe({call})][1]" for length, call in (
+            (5, "'Ada Lovelace'"), (9, "'Ada Lovelace was born', aggregation_strategy='simple'"), (9, "'Ada Lovelace', stride=2, aggregation_strategy='first'"),
+            (3, "'Ada'"), (6, "['Ada', 'Lovelace'], is_split_into_words=True"), (5, "'Ada', stride=3, aggregation_strategy='simple'"),
+            (5, "'Ada', stride=5, aggregation_strategy='simple'"))
+    ],
     ("fill-mask", G + "masks"): [
         "pipe('Ada [MASK]')", "pipe(['Ada [MASK]'])", "pipe('Ada')", "pipe('Ada [MASK]', top_k=1)", "pipe('Ada [MASK]', top_k=100000)", "pipe('Ada [MASK]', targets=[])",
         "pipe('Ada [MASK]', targets=['a', 'b'])", "pipe('Ada [MASK]', foo=1)", "pipe(['Ada [MASK]', '[MASK] b'], top_k=1)",
         "pipe('Ada [MASK]', targets=['a', 'b', 'a'])", "pipe('Ada [MASK]', top_k=0)", "pipe('[MASK] [MASK]', top_k=0)", "pipe('Ada [MASK]', top_k=-1)",
         "pipe('[MASK]' + ' Ada' * 200)", "pipe('[MASK]' + ' Ada' * 200, top_k=1, tokenizer_kwargs={'truncation': True})[0]['token']",
         "pipe('[MASK] was born in London', top_k=1, tokenizer_kwargs={'truncation': True, 'max_length': 5})",
-        "pipe('Ada ' * 200 + '[MASK]', tokenizer_kwargs={'truncation': True})", "pipe('')",
+        "pipe('Ada ' * 200 + '[MASK]', tokenizer_kwargs={'truncation': True})", "pipe('')", "pipe(('Ada [MASK]',), top_k=1)", "pipe(())",
+        "pipe(('[MASK] Ada', 'Ada [MASK]'), top_k=1)", "pipe(('Ada [MASK]', '[MASK] x'))", "pipe([('Ada [MASK]',)], top_k=1)", "pipe([['Ada [MASK]']], top_k=1)",
+        "pipe(('Ada [MASK]', 'Ada Ada'))", "pipe(('Ada [MASK]', 'Ada'))", "pipe(np.array(['Ada [MASK]']))", "pipe((5,))", "pipe(5)",
+        *(f"pipe('[MASK] Ada', top_k=1, tokenizer_kwargs={{{words}}})" for words in (
+            "'padding': 'max_length'", "'padding': 'bad'", "'return_tensors': 'np'", "'truncation': True, 'max_length': 3", "'max_length': 2", "'foo': 1")),
     ],
-    ("feature-extraction", G + "vectors"): ["pipe('Ada')", "pipe(['Ada'])", "pipe('')", "pipe(None)", "pipe('Ada', foo=1)", "list(pipe('Ada', return_tensors=True).shape)", "pipe(['Ada', 'Ada was born'], batch_size=2)",
+    ("feature-extraction", G + "vectors"): ["pipe('Ada', truncation=True, tokenize_kwargs={'truncation': True})", "pipe('Ada')", "pipe(['Ada'])", "pipe('')", "pipe(None)", "pipe('Ada', foo=1)", "list(pipe('Ada', return_tensors=True).shape)", "pipe(['Ada', 'Ada was born'], batch_size=2)",
         "[len(x[0]) for x in pipe(['Ada', 'Ada was born in London', 'x y'], batch_size=2)]", "pipe(['Ada', 'x', ''], batch_size=3)[2][0][-1]",
         "[len(x[0]) for x in pipe((x for x in ['Ada', 'Ada was born in London', 'x y']), batch_size=2)]", "len(pipe('Ada', batch_size=4)[0])",
         "[len(x[0]) for x in pipe(['Ada', 'x ' * 200], batch_size=2, truncation=True)]", "pipe(['Ada', 'x ' * 200], batch_size=2)", "pipe('Ada ' * 200)",
@@ -83,6 +112,10 @@ CASES = {
         "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
         "pipe('Ada', candidate_labels=['a', 'b'], multi_label=True)", "pipe('Ada', [1, 2.5, 'a'])", "pipe('Ada', ['a', 'b'], hypothesis_template='{0}!')", "pipe('Ada', [''])",
     ],
+    ("zero-shot-classification", G + "labels", "candidate_labels=['a', 'b']"): [
+        "pipe(('Ada', 'x'))", "pipe(('Ada',))", "pipe(np.array(['Ada', 'x']))", "pipe(())", "pipe(np.array('Ada'))", "pipe(['Ada', ('x',)])", "pipe([['Ada', 'x']])",
+        "pipe((5,))", "pipe(5)", "pipe(None)", "pipe('Ada', np.array(['a', 'b']))",
+    ],
     ("zero-shot-classification", G + "several"): ["pipe('Ada', ['a', 'b'])", "pipe('Ada', ['a', 'b'], multi_label=True)"],
     ("image-classification", SIGNS): [
         "pipe('examples/road-signs/pictures/stop.png')", "pipe(['examples/road-signs/pictures/stop.png'])", "pipe(Image.open('examples/road-signs/pictures/stop.png'), top_k=2)",
@@ -91,6 +124,7 @@ CASES = {
         "pipe('examples/road-signs/pictures/stop.png', top_k=0)", "pipe('examples/road-signs/pictures/stop.png', function_to_apply='SIGMOID', top_k=1)", "pipe([])", "pipe('examples/road-signs/pictures/stop.png', top_k=1, timeout=3)",
         "pipe(__import__('base64').b64encode(open('examples/road-signs/pictures/stop.png', 'rb').read()).decode(), top_k=1)",
     ],
+    ("image-classification", SIGNS, "top_k=3"): [*(f"pipe({STOP}, top_k={most})" for most in TOP_K), f"pipe([{STOP}, {SMALL}], top_k=-6)", f"pipe({STOP})"],
     ("image-feature-extraction", VISION + "vit-base"): FEATURES,
     ("image-feature-extraction", VISION + "vit-base", "pool=True"): [f"pipe({STOP})", f"pipe({STOP}, pool=False)[0][2]"],
 }
