@@ -217,8 +217,8 @@ static const char *digest_options(Args *a, const MapOutput *o, const Model *m)
     sha256_start(&sum);
     digest_add(&sum, str_of(o->form->name));
     digest_add(&sum, str_of(t->table.name ? t->table.name : ""));
-    digest_add(&sum, str_of(records_take_files(in) ? records_path_key(in) : records_field(in)));
-    digest_add(&sum, str_of(in->how.second ? in->how.second : "text_pair"));
+    digest_add(&sum, str_of(item_names_files(&in->names) ? item_names_path(&in->names) : item_names_text(&in->names)));
+    digest_add(&sum, str_of(in->names.second ? in->names.second : "text_pair"));
     digest_add(&sum, str_of(tokenizer ? path_real(&a->arena, tokenizer) : ""));
     for (size_t i = 0; i < in->keeps; i++) digest_add(&sum, in->keep[i]);
     digest_number(&sum, t->vectors.fixed), digest_number(&sum, t->vectors.half);
