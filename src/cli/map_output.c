@@ -259,19 +259,20 @@ static int facts_of(Args *a, const MapOutput *o, const Model *m, ArrowPair *out)
 }
 
 /* ---- the table ---- */
-static bool vector_form(Args *a, const Model *m, const TaskOptions *options, ArrowVectors *out, Err *err)
+static bool vector_form(Args *a, const Model *m, const MapOutput *o, ArrowVectors *out, Err *err)
 {
     enum { FIXED = 1, F16 = 1 };
+    const bool asked = args_int(a, "vectors") == FIXED;
     out->half = args_int(a, "dtype") == F16;
-    if (args_int(a, "vectors") != FIXED) return true;
-    out->fixed = options->dimensions;
+    if (!asked && o->form != &batch_form_npy) return true; /* an array is as wide where all rows failed */
+    out->fixed = o->options.dimensions;
     if (!out->fixed && model_makes_vectors(m)) out->fixed = config_vector_size(&m->config);
-    return out->fixed || fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
+    return out->fixed || !asked || fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
                               m->task->name);
 }
 
 /* An option that changes no column is an error, not a surprise. */
-static bool vectors_are_told(const MapTable *t, Err *err)
+static bool vectors_are_told(const MapTable *t, const BatchForm *form, Err *err)
 {
     bool fixed = false, half = false;
     for (int i = t->kept; i < t->kept + t->results; i++) {
@@ -279,7 +280,7 @@ static bool vectors_are_told(const MapTable *t, Err *err)
         const bool floats = f->children == 1 && f->child[0].kind == ARROW_FLOAT;
         fixed |= f->kind == ARROW_FIXED_LIST, half |= floats && f->child[0].param[0] == 0;
     }
-    if (t->vectors.fixed && !fixed)
+    if (t->vectors.fixed && !fixed && form != &batch_form_npy) /* which says so itself */
         return fail(err, EF_USAGE, "--vectors fixed: found a table without a column `embedding`, wanted one vector for "
                     "each row");
     return half || !t->vectors.half ||
@@ -322,8 +323,8 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, Err *err)
     const bool stream = o->form->create_stream && (o->pipe || str_ends(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");
-    if (!vector_form(a, m, &o->options, &t->vectors, err)) return false;
-    if (!table_begin(t, facts, facts_of(a, o, m, facts), err) || !vectors_are_told(t, err)) return false;
+    if (!vector_form(a, m, o, &t->vectors, err)) return false;
+    if (!table_begin(t, facts, facts_of(a, o, m, facts), err) || !vectors_are_told(t, o->form, err)) return false;
     /* A row that failed has zeros: pyarrow before 26 reads no nulls here. */
     for (int i = t->kept; o->form == &batch_form_parquet && i < t->fields.n; i++)
         if (t->fields.field[i].kind == ARROW_FIXED_LIST) t->fields.field[i].nullable = false;

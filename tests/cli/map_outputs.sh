@@ -79,6 +79,22 @@ cp whole/x.parquet wanted.parquet
 refuses "a file that is there" 'x.parquet: is there already, and parquet cannot be gone on with' map few.jsonl -o whole/x.parquet
 same "a file that is there is left as it is" whole/x.parquet wanted.parquet
 refuses "npy cannot be gone on with" 'found npy, wanted jsonl or arrow' map few.jsonl -o whole/y.npy --resume
+VECTORS=$ROOT/tests/golden/sentence/mean
+printf '{"text":""}\n{"text":""}\n' >none.jsonl
+for dtype in f32 f16; do
+    "$EF" map -m "$VECTORS" none.jsonl --errors keep --dtype $dtype -o whole/none.npy 2>err
+    (echo '"x"' && cat none.jsonl) | "$EF" map -m "$VECTORS" --errors keep --dtype $dtype -o whole/some.npy 2>err
+    width=$(grep -ao "'shape': (3, [0-9]*)" whole/some.npy | tr -dc '0-9 ' | cut -d ' ' -f 3)
+    [ "${width:-0}" -gt 0 ] && grep -aq "'shape': (2, $width)" whole/none.npy
+    check $? "the width of vectors where all rows failed, $dtype: $(head -c 100 whole/none.npy | tail -c 90)"
+    tail -c +129 whole/none.npy >found.nan && tail -c $((2 * width * ${dtype#f} / 8)) whole/some.npy >wanted.nan
+    same "their NaN, $dtype" found.nan wanted.nan
+    rm -f whole/*.npy
+done
+printf '{"text":"x"}\n{"text":"y"}\n' | "$EF" map -m "$VECTORS" --dimensions 5 -o whole/five.npy 2>err
+grep -aq "'shape': (2, 5)" whole/five.npy
+check $? "of so many dimensions"
+rm -f whole/five.npy
 map few.jsonl -o whole/x.csv 2>err
 refuses "nor can CSV" 'x.csv: is there already, and csv cannot' map few.jsonl -o whole/x.csv
 rm whole/*
