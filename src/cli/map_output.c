@@ -41,7 +41,7 @@ static bool names_lines(Str path)
 {
     static const char *const endings[] = { ".jsonl", ".ndjson", ".json", ".txt" };
     for (size_t i = 0; i < COUNT(endings); i++)
-        if (str_ends(path, endings[i])) return true;
+        if (str_ends_any_case(path, endings[i])) return true;
     return false;
 }
 
@@ -54,9 +54,14 @@ static const BatchForm *usual_form(const MapOutput *o, const BatchForm *input)
     return input && o->pipe && !input->create_stream ? &batch_form_arrow : input;
 }
 
-static bool name_fits(const MapOutput *o, Err *err)
+static bool name_fits(const MapOutput *o, const char *form, Err *err)
 {
-    if (!o->path || o->pipe || (!str_ends(str_of(o->path), ".gz") && !str_ends(str_of(o->path), ".zst"))) return true;
+    const Str path = str_of(o->path);
+    if (!o->path || o->pipe) return true;
+    if (!form && str_ends_any_case(path, ".tsv"))
+        return fail(err, EF_USAGE, "%s: found a name of tab-separated values, which are not written, wanted .csv, .jsonl, "
+                    ".arrow or .parquet, or --output-format", o->path);
+    if (!str_ends_any_case(path, ".gz") && !str_ends_any_case(path, ".zst")) return true;
     return fail(err, EF_USAGE, "%s: found a name of what is packed, wanted another one: the output is not packed but "
                 "for the pages of Parquet (--compression gzip); a pipe to gzip or zstd packs it", o->path);
 }
@@ -68,7 +73,7 @@ bool output_choose(Args *a, const BatchForm *input, MapOutput *o, Err *err)
     o->fd = STDOUT_FILENO;
     o->pipe = is_pipe(o->path);
     if (o->parts) return o->form = &batch_form_parquet, true;
-    if (!name_fits(o, err)) return false;
+    if (!name_fits(o, form, err)) return false;
     o->form = form ? batch_form_named(str_of(form)) : usual_form(o, input);
     if (!o->form) return tables_only(a, err);
     if (o->pipe && !o->form->create_stream)
@@ -320,7 +325,7 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, Err *err)
     ArrowPair *facts = ARRAY(&a->arena, ArrowPair, FACTS);
     const BatchOut out = { .put = output_put, .context = o, .patch = output_patch,
                            .gzip = args_int(a, "compression") == GZIP };
-    const bool stream = o->form->create_stream && (o->pipe || str_ends(str_of(o->path), ".arrows"));
+    const bool stream = o->form->create_stream && (o->pipe || str_ends_any_case(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");
     if (!vector_form(a, m, o, &t->vectors, err)) return false;

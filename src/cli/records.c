@@ -24,8 +24,8 @@ enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more 
 static Str without_packing(const char *path)
 {
     Str file = str_of(path);
-    if (str_ends(file, ".gz")) file.n -= 3;
-    else if (str_ends(file, ".zst")) file.n -= 4;
+    if (str_ends_any_case(file, ".gz")) file.n -= 3;
+    else if (str_ends_any_case(file, ".zst")) file.n -= 4;
     return file;
 }
 
@@ -35,19 +35,24 @@ bool records_know(const char *path)
     const Str file = without_packing(path);
     const BatchForm *table = batch_form_of_path(file);
     for (size_t i = 0; i < COUNT(lines); i++)
-        if (str_ends(file, lines[i])) return true;
+        if (str_ends_any_case(file, lines[i])) return true;
     return table && table->open_file;
 }
 
-static void find_form(Records *s, const char *path, const char *name)
+static bool find_form(Records *s, const char *path, Err *err)
 {
     const Str file = without_packing(path);
+    const char *name = s->how.form ? s->how.form : records_know(path) ? NULL : s->how.otherwise;
+    if (!s->how.form && str_ends_any_case(file, ".tsv"))
+        return fail(err, EF_USAGE, "%s: found tab-separated values, which are not read, wanted CSV with commas, JSON "
+                    "lines, Arrow or Parquet; if it is one of these, say so: --input-format csv", path);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
-    const bool json = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") || str_ends(file, ".json");
-    s->form = s->table ? RECORDS_BATCHES : json ? RECORDS_JSONL : str_ends(file, ".csv") ? RECORDS_CSV : RECORDS_TEXT;
+    const bool csv = str_ends_any_case(file, ".csv"), text = !records_know(path) || str_ends_any_case(file, ".txt");
+    s->form = s->table ? RECORDS_BATCHES : csv ? RECORDS_CSV : text ? RECORDS_TEXT : RECORDS_JSONL;
     for (int i = 0; name && i < RECORDS_BATCHES; i++)
         if (strcmp(name, records_forms[i]) == 0) s->form = (RecordForm)i;
+    return true;
 }
 
 /* ---- JSON ---- */
@@ -277,7 +282,7 @@ static bool split_keep(Records *s, const char *list, Err *err)
 bool records_open(Records *s, const char *path, const ItemForm *items, const RecordsHow *how, Err *err)
 {
     *s = (Records){ .names = { items, how->field, how->second }, .how = *how, .lines.fd = -1 };
-    find_form(s, path, how->form);
+    if (!find_form(s, path, err)) return false;
     if (!item_names_fit(&s->names, "--field", "--column2", err)) return false;
     if (dir_is(path))
         return fail(err, EF_USAGE, "%s: found a folder, wanted a file; map --checkpoint DIR takes folders", path);

@@ -29,6 +29,7 @@ struct RecordBatch {       /* rows that came together */
 
 typedef struct RecordsHow { /* zero: the default */
     const char *form;      /* of records_forms; NULL: by the name's ending, or by the first bytes */
+    const char *otherwise; /* the form of what neither says; NULL: text */
     const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
     const char *second;    /* where the second text of a pair is; NULL: "text_pair" */
     const char *keep;      /* "id,lang": handed through; "all"; "": none; NULL: none but the id */

@@ -28,7 +28,28 @@ for file in x.jsonl x.ndjson x.json x.txt; do form few.arrow $file '{"id":"0"'; 
 form few.arrow x.csv id,entities
 form few.parquet x.any PAR1
 form few.jsonl x.any '{"id":0'
-for file in x.arrow.gz x.jsonl.zst; do
+form few.jsonl x.ARROW ARROW1
+form few.jsonl x.Parquet PAR1
+form few.arrow x.JSONL '{"id":"0"'
+form few.arrow x.Csv id,entities
+refuses "tabs out" "x.TSV: found a name of tab-separated values, which are not written" map few.jsonl -o x.TSV
+[ ! -e x.TSV ]
+check $? "x.TSV was not made"
+works "a form for any name" map few.jsonl -o x.TSV --output-format csv
+
+# ---- names of inputs, whatever their case ----
+mkdir case && printf 'id,text\n7,bus to Goa\n' >case/a.CSV && cp few.parquet case/b.Parquet && gzip -c few.jsonl >case/c.JSONL.GZ
+printf 'id\ttext\n7\tbus to Goa\n' >case/d.TSV && cp few.arrow case/e.Arrow
+for file in a.CSV b.Parquet c.JSONL.GZ e.Arrow; do
+    prints "$file is read by its name" '"word":"goa"' map case/$file --aggregation simple --output-format jsonl
+done
+refuses "tabs in" "case/d.TSV: found tab-separated values, which are not read, wanted CSV" map case/d.TSV
+prints "what a .tsv is may be said" '"word":"goa"' map case/d.TSV --input-format text --aggregation simple
+refuses "tabs to infer" "found tab-separated values" "$EF" infer -m "$BUS" -i case/d.TSV
+works "a folder of them" map case --checkpoint case.out
+ls case.out | grep -c parquet >txt
+has "its files but that of tabs" '^4$'
+for file in x.arrow.gz x.jsonl.zst x.jsonl.GZ; do
     refuses "a name of what is packed" "$file: found a name of what is packed" map few.arrow -o $file
     [ ! -e $file ]
     check $? "$file was not made"
