@@ -59,8 +59,8 @@ static bool name_fits(const MapOutput *o, const char *form, Err *err)
     const Str path = str_of(o->path);
     if (!o->path || o->pipe) return true;
     if (!form && str_ends_any_case(path, ".tsv"))
-        return fail(err, EF_USAGE, "%s: found a name of tab-separated values, which are not written, wanted .csv, .jsonl, "
-                    ".arrow or .parquet, or --output-format", o->path);
+        return fail(err, EF_USAGE, "%s: found a name of tab-separated values, which are not written, wanted .csv, "
+                    ".jsonl, .arrow or .parquet, or --output-format", o->path);
     if (!str_ends_any_case(path, ".gz") && !str_ends_any_case(path, ".zst")) return true;
     return fail(err, EF_USAGE, "%s: found a name of what is packed, wanted another one: the output is not packed but "
                 "for the pages of Parquet (--compression gzip); a pipe to gzip or zstd packs it", o->path);
@@ -272,8 +272,9 @@ static bool vector_form(Args *a, const Model *m, const MapOutput *o, ArrowVector
     if (!asked && o->form != &batch_form_npy) return true; /* an array is as wide where all rows failed */
     out->fixed = o->options.dimensions;
     if (!out->fixed && model_makes_vectors(m)) out->fixed = config_vector_size(&m->config);
-    return out->fixed || !asked || fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
-                              m->task->name);
+    return out->fixed || !asked ||
+           fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
+                m->task->name);
 }
 
 /* An option that changes no column is an error, not a surprise. */

@@ -298,19 +298,28 @@ static bool take_texts(Value *v, Err *err)
     return true;
 }
 
+/* A value of a column that an item is made of. */
+static bool take_cell(Arena *arena, const ItemNames *names, const ArrowColumn *column, int64_t row, bool own,
+                      Value *out, Err *err)
+{
+    *out = item_cell(arena, column, row, own);
+    return !item_names_texts(names) || take_texts(out, err);
+}
+
 bool item_of_row(Arena *arena, const ItemColumns *c, const ArrowColumn *column, int64_t row, bool own, Item *item,
                  Err *err)
 {
     const ItemNames *names = c->names;
-    Value *v = NEW(arena, Value);
-    *v = value_map(arena, (size_t)c->n);
+    Value cell, object;
+    if (c->alone >= 0)
+        return take_cell(arena, names, &column[c->alone], row, own, &cell, err) &&
+               take_text_or_pair(names, &cell, item, err);
+    object = value_map(arena, (size_t)c->n);
     for (int i = 0; i < c->n; i++) {
         const Str name = c->all->field[c->used[i]].name;
-        Value cell = item_cell(arena, &column[c->used[i]], row, own);
-        if (item_names_texts(names) && !take_texts(&cell, err)) return false;
-        if (c->alone >= 0) return take_text_or_pair(names, &cell, item, err);
+        if (!take_cell(arena, names, &column[c->used[i]], row, own, &cell, err)) return false;
         if (cell.kind != V_NULL || str_is(name, item_names_text(names)))
-            v->map.items[v->map.n++] = (Member){ name, cell };
+            object.map.items[object.map.n++] = (Member){ name, cell };
     }
-    return item_of_value(names, arena, v, item, err);
+    return item_of_value(names, arena, &object, item, err);
 }

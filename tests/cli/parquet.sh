@@ -22,8 +22,8 @@ done
 check $? "a text that is null is a row that failed"
 
 # ---- what is not taken (docs/scale.md) ----
-mkdir -p hive/lang=en && cp "$GOLDEN/pyarrow.parquet" hive/lang=en/
-refuses "a value of a partition" '--keep: found no column "lang"' map hive/lang=en/pyarrow.parquet --keep lang
+mkdir -p values/lang=en && cp "$GOLDEN/pyarrow.parquet" values/lang=en/
+refuses "a value of a partition" '--keep: found no column "lang"' map values/lang=en/pyarrow.parquet --keep lang
 refuses "a text inside a struct" 'found no column "place.city"' map "$GOLDEN/pyarrow.parquet" --column place.city
 
 # ---- what goes out: equal to Arrow's ----
