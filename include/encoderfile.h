@@ -255,7 +255,8 @@ struct ArrowArrayStream {
  * copied, then what `map` writes for the task, then `error`, which says why a row has no result (null, empty, too long).
  * options: NULL, or {"column": "text", "keep": ["id"], "results": "tokens"} and the task's options as in ef_predict; offsets
  * count characters unless "offsets" says otherwise; "column2" names the second texts of pairs, where it is not null.
- * Such columns are utf8, large_utf8 or utf8_view, or binary.
+ * Columns are taken as by `map` (docs/scale.md): question and context, prompt and choices, words and boxes; pictures and
+ * sounds as bytes, as paths of files, which are opened, or as samples.
  * true: `in` was moved into `out`, which must be released before the model is closed; false: `in` is as it was. What is
  * wrong with `in` itself is told by get_schema and get_next of `out`: EINVAL, ENOSYS, or the code of `in`; from then on
  * every get_next says so. */

@@ -476,7 +476,7 @@ int main(void)
     schema_says(m, "{\"keep\":[\"id\",\"id\"]}", (Fake){ three, 3, .format = "u" }, EINVAL, "there twice");
     schema_says(m, "{\"column\":\"error\",\"keep\":[\"error\"]}", (Fake){ three, 3, .format = "u", .name = "error" }, EINVAL, "there twice");
     schema_says(m, NULL, (Fake){ three, 3, .format = "+s" }, EINVAL, "wanted a struct");
-    schema_says(m, NULL, (Fake){ three, 3, .format = "g" }, ENOSYS, "found the type \"g\"");
+    schema_says(m, NULL, (Fake){ three, 3, .format = "g" }, EINVAL, "column \"text\": found the type float, wanted texts, or lists of two");
     refused(m, "{\"colum\":\"x\"}", EF_INVALID_INPUT, "did you mean \"column\"?");
     refused(m, "{\"keep\":7}", EF_INVALID_INPUT, "keep: found");
     refused(m, "{\"results\":\"words\"}", EF_USAGE, "wanted one of");

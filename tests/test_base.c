@@ -43,6 +43,7 @@ static void strings(void)
     int64_t i;
     CHECK(str_eq(STR("ab"), STR("ab")) && !str_eq(STR("ab"), STR("abc")) && str_eq((Str){ 0 }, STR("")));
     CHECK(str_starts(STR("model.onnx"), "model") && str_ends(STR("model.onnx"), ".onnx") && !str_ends(STR("x"), "xx"));
+    CHECK(str_ends_any_case(STR("a.Csv"), ".csv") && !str_ends_any_case(STR("a.cs"), ".csv") && !str_ends_any_case(STR("csv"), ".csv"));
     CHECK(str_int(STR("-9223372036854775808"), &i) && i == INT64_MIN);
     CHECK(str_int(STR("9223372036854775807"), &i) && i == INT64_MAX);
     CHECK(!str_int(STR("9223372036854775808"), &i) && !str_int(STR(""), &i) && !str_int(STR("-"), &i));

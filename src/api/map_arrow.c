@@ -11,24 +11,17 @@
 #include "api/json_options.h"
 #include "data/arrow_export.h"
 #include "data/arrow_import.h"
+#include "input/item_columns.h"
 #include "model/model.h"
 
 enum { PART_ROWS = 1024, PART_BYTES = 1 << 20, SPARE = 1 << 20 };
-
-typedef struct MapTexts { /* a column of texts */
-    const char *name;        /* NULL: there is none */
-    int64_t at;              /* among the columns of the input */
-    ArrowField field;
-    ArrowColumn values;      /* of the batch at hand */
-    int64_t begin;           /* the entry of row 0 */
-} MapTexts;
 
 typedef struct MapStream {
     Arena arena;             /* this, too */
     ef_model *model;
     struct ArrowArrayStream in;
     /* options */
-    MapTexts first, second;  /* of a text, or of a pair of them */
+    ItemNames names;         /* of the columns that an item is made of */
     Str *keep;
     size_t keeps;
     Value params;            /* of the task */
@@ -38,7 +31,8 @@ typedef struct MapStream {
     size_t results;          /* columns before that */
     /* the input's schema, once it was read */
     bool known;
-    int64_t columns;
+    ArrowFields fields;
+    ItemColumns columns;     /* of them, those that an item is made of */
     int64_t *kept;           /* [keeps] */
     /* how it goes */
     bool over;
@@ -50,6 +44,7 @@ typedef struct MapStream {
     struct ArrowSchema *schema_out;
     struct ArrowArray *batch_out;
     ArrowExport *made;
+    ArrowColumn *values;     /* [fields.n] */
     Arena held;              /* of the batch */
     /* the part at hand: rows from .. to - 1 */
     int64_t from, to;
@@ -106,7 +101,9 @@ static bool stream_lacks(MapStream *s, Str name, const char *option)
     const char *near = str_nearest(name, known, (size_t)schema->n_children);
     if (near)
         return fail(&s->err, EF_INVALID_INPUT, "found no column \"%.*s\": did you mean \"%s\"?", STR_ARG(name), near);
-    return fail(&s->err, EF_INVALID_INPUT, "found no column \"%.*s\"; \"%s\" names another one", STR_ARG(name), option);
+    return option ? fail(&s->err, EF_INVALID_INPUT, "found no column \"%.*s\"; \"%s\" names another one",
+                         STR_ARG(name), option)
+                  : fail(&s->err, EF_INVALID_INPUT, "found no column \"%.*s\"", STR_ARG(name));
 }
 
 static bool stream_differs(MapStream *s)
@@ -133,23 +130,20 @@ static void stream_keep_all(MapStream *s)
     }
 }
 
-static bool stream_know_texts(MapStream *s, MapTexts *t, const char *option)
+static bool stream_lacks_items(void *stream, const char *name, ItemLack lack, Err *err)
 {
-    if (!t->name) return true;
-    t->at = stream_find(&s->schema, str_of(t->name));
-    if (t->at < 0) return stream_lacks(s, str_of(t->name), option);
-    if (!arrow_import_texts(s->schema.children[t->at], &t->field, &s->err))
-        return within(&s->err, "column \"%s\"", t->name);
-    t->field.name = str_of(t->name);
-    return true;
+    static const char *const option[] = { "column", "column", "column2", NULL };
+    MapStream *s = stream;
+    (void)err; /* of the stream, as all of its errors are */
+    return stream_lacks(s, str_of(name), option[lack]);
 }
 
 static void stream_know(void *stream)
 {
     MapStream *s = stream;
     if (!arrow_import_struct(&s->schema, &s->err)) return;
-    s->columns = s->schema.n_children;
-    if (!stream_know_texts(s, &s->first, "column") || !stream_know_texts(s, &s->second, "column2")) return;
+    arrow_import_fields(&s->arena, &s->schema, &s->fields);
+    if (!item_columns_choose(&s->arena, &s->names, &s->fields, stream_lacks_items, s, &s->columns, &s->err)) return;
     stream_keep_all(s);
     s->kept = ARRAY(&s->arena, int64_t, s->keeps);
     for (size_t i = 0; i < s->keeps; i++)
@@ -171,9 +165,9 @@ static void stream_join_schema(void *stream)
     MapStream *s = stream;
     struct ArrowSchema own = { 0 }, **part = ARRAY(&s->held, struct ArrowSchema *, s->keeps + s->results + 1);
     if (!arrow_import_struct(&s->schema, &s->err)) return;
-    if (s->schema.n_children != s->columns)
-        return (void)fail(&s->err, EF_INVALID_INPUT, "found a schema of %lld columns, wanted %lld as before",
-                          (long long)s->schema.n_children, (long long)s->columns);
+    if (s->schema.n_children != s->fields.n)
+        return (void)fail(&s->err, EF_INVALID_INPUT, "found a schema of %lld columns, wanted %d as before",
+                          (long long)s->schema.n_children, s->fields.n);
     s->made = arrow_export_new(s->rows);
     arrow_export_schema(s->made, &own);
     s->own = own;
@@ -211,24 +205,10 @@ static bool part_options(MapStream *s)
     return s->params.map.n == 0 || job_options(s->model->session, s->job, &s->params);
 }
 
-static bool part_text(MapStream *s, const MapTexts *t, int64_t row, Str *out, Err *err)
-{
-    Value v = arrow_value(&s->scratch, &t->values, t->begin + row);
-    if (v.kind == V_BYTES) v.kind = V_STR; /* of a column that does not say it */
-    if (v.kind == V_NULL && t == &s->second) return true; /* a text alone */
-    if (v.kind != V_STR)
-        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", t->name,
-                    value_kind_name(v.kind));
-    if (!utf8_valid(v.s)) return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    *out = v.s;
-    return true;
-}
-
 static bool part_take(MapStream *s, int64_t row, Item *item, Err *err)
 {
-    if (!part_text(s, &s->first, row, &item->first, err)) return false;
-    if (s->second.name && !part_text(s, &s->second, row, &item->second, err)) return false;
-    return item_check(s->model->model->items, item, err);
+    return item_of_row(&s->scratch, &s->columns, s->values, row, false, item, err) &&
+           item_check(s->names.form, item, err);
 }
 
 /* Ends it where it has enough bytes. */
@@ -242,7 +222,7 @@ static void part_fill(void *stream)
     for (int64_t row = s->from; row < s->to; row++) {
         Err err = { 0 };
         if (row > s->from && bytes > PART_BYTES) s->to = row;
-        else if (part_take(s, row, &item[n], &err)) bytes += item[n].first.n + item[n].second.n, n++;
+        else if (part_take(s, row, &item[n], &err)) bytes += item_bytes(&item[n]), n++;
         else s->why[row - s->from] = str_dup(&s->scratch, str_of(err.message)), item[n] = (Item){ 0 };
     }
     s->job->work.n = n;
@@ -323,18 +303,15 @@ static bool part_run(MapStream *s, int64_t from, int64_t to, int64_t *done)
 }
 
 /* ---- batches ---- */
-static bool batch_texts(MapStream *s, MapTexts *t)
-{
-    return !t->name ||
-           arrow_import_column(&s->held, &t->field, &s->batch, t->at, &t->values, &t->begin, &s->err);
-}
-
 static void batch_open(void *stream)
 {
     MapStream *s = stream;
-    if (!arrow_import_batch(&s->batch, s->columns, &s->err) || !batch_texts(s, &s->first) ||
-        !batch_texts(s, &s->second))
-        return;
+    if (!arrow_import_batch(&s->batch, s->fields.n, &s->err)) return;
+    s->values = ARRAY(&s->held, ArrowColumn, s->fields.n);
+    for (int i = 0; i < s->columns.n; i++) {
+        const int at = s->columns.used[i];
+        if (!arrow_import_column(&s->held, &s->fields.field[at], &s->batch, at, &s->values[at], &s->err)) return;
+    }
     s->made = arrow_export_new(s->rows);
 }
 
@@ -446,13 +423,13 @@ static bool options_take(MapStream *s, const char *json, const char **results, E
     Value all;
     if (!json_options_parse(&s->arena, json, &all, err)) return false;
     s->params = value_map(&s->arena, all.map.n);
-    s->first.name = "text", s->chars = true;
+    s->names.form = s->model->model->items, s->chars = true;
     bool ok = true;
     for (size_t i = 0; ok && i < all.map.n; i++) {
         const Member *m = &all.map.items[i];
         const char *key = str_dup(&s->arena, m->key);
-        if (strcmp(key, "column") == 0) ok = option_name(s, m, &s->first.name, err);
-        else if (strcmp(key, "column2") == 0) ok = option_name(s, m, &s->second.name, err);
+        if (strcmp(key, "column") == 0) ok = option_name(s, m, &s->names.field, err);
+        else if (strcmp(key, "column2") == 0) ok = option_name(s, m, &s->names.second, err);
         else if (strcmp(key, "results") == 0) ok = option_name(s, m, results, err);
         else if (strcmp(key, "keep") == 0) ok = option_keep(s, &m->value, err);
         else if (!task_has_option(s->model->model->task, key) || strcmp(key, "inputs") == 0)
@@ -460,7 +437,7 @@ static bool options_take(MapStream *s, const char *json, const char **results, E
         else s->params.map.items[s->params.map.n++] = *m;
         if (strcmp(key, "offsets") == 0 && m->value.kind != V_NULL) s->chars = false;
     }
-    return ok || within(err, "options");
+    return (ok && item_names_fit(&s->names, "column", "column2", err)) || within(err, "options");
 }
 
 /* Of the table, then `error`. */
@@ -508,9 +485,6 @@ bool ef_map_arrow(ef_model *m, struct ArrowArrayStream *in, const char *options,
     if (!process_check(m->process, "the model", err)) return false;
     if (!in || !out) return fail(err, EF_INVALID_INPUT, "ef_map_arrow: found no stream, wanted one in and one out");
     if (!in->release) return fail(err, EF_INVALID_INPUT, "ef_map_arrow: found a stream that was released");
-    if (m->model->items != &item_texts)
-        return fail(err, EF_UNSUPPORTED, "ef_map_arrow: found a model that takes %s, wanted one that takes texts",
-                    m->model->items->one);
     guard_call(map_open, &c, &c.err);
     if (!c.ok) return map_free(c.stream), fail(err, c.err.code, "%s", c.err.message);
     c.stream->in = *in;

@@ -63,6 +63,7 @@ static inline bool str_is(Str s, const char *terminated)
 }
 bool str_starts(Str, const char *prefix);
 bool str_ends(Str, const char *suffix);
+bool str_ends_any_case(Str, const char *suffix);    /* of names of files: ".CSV" ends as ".csv", in ASCII */
 Str str_trim(Str);               /* without the blanks around it */
 int str_cmp(const Str *, const Str *);              /* bytewise; for qsort */
 char *str_dup(Arena *, Str);                        /* terminated copy */

@@ -26,6 +26,17 @@ bool str_ends(Str s, const char *suffix)
     return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
 }
 
+bool str_ends_any_case(Str s, const char *suffix)
+{
+    const size_t n = strlen(suffix);
+    bool ok = s.n >= n;
+    for (size_t i = 0; ok && i < n; i++) {
+        const char c = s.p[s.n - n + i];
+        ok = (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == suffix[i];
+    }
+    return ok;
+}
+
 int str_cmp(const Str *a, const Str *b)
 {
     size_t n = MIN(a->n, b->n);

@@ -448,9 +448,8 @@ static bool map_records(Args *a, Mapper *m, const char *input, Err *err)
 static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
 {
     RecordsHow how = { .form = args_value(a, "input-format"), .second = args_value(a, "column2"),
-                       .keep = args_value(a, "keep"), .hold = true };
+                       .keep = args_value(a, "keep"), .hold = true, .otherwise = "jsonl" };
     how.field = args_value(a, args_has(a, "column") ? "column" : "field");
-    if (!how.form && !records_know(path)) how.form = "jsonl"; /* unless its first bytes are a table's */
     return records_open(&m->in, path, m->model->items, &how, err);
 }
 

@@ -32,7 +32,7 @@ static bool read_stream(GivenItems *in, const char *path, Err *err)
     const RecordsHow how = { .form = args_value(in->a, "input-format"), .field = args_value(in->a, "field"),
                              .keep = "" };
     if (!records_open(&records, path, in->form, &how, err)) return false;
-    records.question = question_of(in);
+    records.names.question = question_of(in);
     while (ok && more) {
         ok = records_next(&records, in->arena, &r, &more, err);
         if (ok && more && r.err.code != EF_OK) {

@@ -41,7 +41,7 @@ static bool names_lines(Str path)
 {
     static const char *const endings[] = { ".jsonl", ".ndjson", ".json", ".txt" };
     for (size_t i = 0; i < COUNT(endings); i++)
-        if (str_ends(path, endings[i])) return true;
+        if (str_ends_any_case(path, endings[i])) return true;
     return false;
 }
 
@@ -54,9 +54,14 @@ static const BatchForm *usual_form(const MapOutput *o, const BatchForm *input)
     return input && o->pipe && !input->create_stream ? &batch_form_arrow : input;
 }
 
-static bool name_fits(const MapOutput *o, Err *err)
+static bool name_fits(const MapOutput *o, const char *form, Err *err)
 {
-    if (!o->path || o->pipe || (!str_ends(str_of(o->path), ".gz") && !str_ends(str_of(o->path), ".zst"))) return true;
+    const Str path = str_of(o->path);
+    if (!o->path || o->pipe) return true;
+    if (!form && str_ends_any_case(path, ".tsv"))
+        return fail(err, EF_USAGE, "%s: found a name of tab-separated values, which are not written, wanted .csv, "
+                    ".jsonl, .arrow or .parquet, or --output-format", o->path);
+    if (!str_ends_any_case(path, ".gz") && !str_ends_any_case(path, ".zst")) return true;
     return fail(err, EF_USAGE, "%s: found a name of what is packed, wanted another one: the output is not packed but "
                 "for the pages of Parquet (--compression gzip); a pipe to gzip or zstd packs it", o->path);
 }
@@ -68,7 +73,7 @@ bool output_choose(Args *a, const BatchForm *input, MapOutput *o, Err *err)
     o->fd = STDOUT_FILENO;
     o->pipe = is_pipe(o->path);
     if (o->parts) return o->form = &batch_form_parquet, true;
-    if (!name_fits(o, err)) return false;
+    if (!name_fits(o, form, err)) return false;
     o->form = form ? batch_form_named(str_of(form)) : usual_form(o, input);
     if (!o->form) return tables_only(a, err);
     if (o->pipe && !o->form->create_stream)
@@ -217,8 +222,8 @@ static const char *digest_options(Args *a, const MapOutput *o, const Model *m)
     sha256_start(&sum);
     digest_add(&sum, str_of(o->form->name));
     digest_add(&sum, str_of(t->table.name ? t->table.name : ""));
-    digest_add(&sum, str_of(records_take_files(in) ? records_path_key(in) : records_field(in)));
-    digest_add(&sum, str_of(in->how.second ? in->how.second : "text_pair"));
+    digest_add(&sum, str_of(item_names_files(&in->names) ? item_names_path(&in->names) : item_names_text(&in->names)));
+    digest_add(&sum, str_of(in->names.second ? in->names.second : "text_pair"));
     digest_add(&sum, str_of(tokenizer ? path_real(&a->arena, tokenizer) : ""));
     for (size_t i = 0; i < in->keeps; i++) digest_add(&sum, in->keep[i]);
     digest_number(&sum, t->vectors.fixed), digest_number(&sum, t->vectors.half);
@@ -259,19 +264,21 @@ static int facts_of(Args *a, const MapOutput *o, const Model *m, ArrowPair *out)
 }
 
 /* ---- the table ---- */
-static bool vector_form(Args *a, const Model *m, const TaskOptions *options, ArrowVectors *out, Err *err)
+static bool vector_form(Args *a, const Model *m, const MapOutput *o, ArrowVectors *out, Err *err)
 {
     enum { FIXED = 1, F16 = 1 };
+    const bool asked = args_int(a, "vectors") == FIXED;
     out->half = args_int(a, "dtype") == F16;
-    if (args_int(a, "vectors") != FIXED) return true;
-    out->fixed = options->dimensions;
+    if (!asked && o->form != &batch_form_npy) return true; /* an array is as wide where all rows failed */
+    out->fixed = o->options.dimensions;
     if (!out->fixed && model_makes_vectors(m)) out->fixed = config_vector_size(&m->config);
-    return out->fixed || fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
-                              m->task->name);
+    return out->fixed || !asked ||
+           fail(err, EF_USAGE, "--vectors fixed: found a model for %s whose vectors have no known length",
+                m->task->name);
 }
 
 /* An option that changes no column is an error, not a surprise. */
-static bool vectors_are_told(const MapTable *t, Err *err)
+static bool vectors_are_told(const MapTable *t, const BatchForm *form, Err *err)
 {
     bool fixed = false, half = false;
     for (int i = t->kept; i < t->kept + t->results; i++) {
@@ -279,7 +286,7 @@ static bool vectors_are_told(const MapTable *t, Err *err)
         const bool floats = f->children == 1 && f->child[0].kind == ARROW_FLOAT;
         fixed |= f->kind == ARROW_FIXED_LIST, half |= floats && f->child[0].param[0] == 0;
     }
-    if (t->vectors.fixed && !fixed)
+    if (t->vectors.fixed && !fixed && form != &batch_form_npy) /* which says so itself */
         return fail(err, EF_USAGE, "--vectors fixed: found a table without a column `embedding`, wanted one vector for "
                     "each row");
     return half || !t->vectors.half ||
@@ -319,11 +326,11 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, Err *err)
     ArrowPair *facts = ARRAY(&a->arena, ArrowPair, FACTS);
     const BatchOut out = { .put = output_put, .context = o, .patch = output_patch,
                            .gzip = args_int(a, "compression") == GZIP };
-    const bool stream = o->form->create_stream && (o->pipe || str_ends(str_of(o->path), ".arrows"));
+    const bool stream = o->form->create_stream && (o->pipe || str_ends_any_case(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");
-    if (!vector_form(a, m, &o->options, &t->vectors, err)) return false;
-    if (!table_begin(t, facts, facts_of(a, o, m, facts), err) || !vectors_are_told(t, err)) return false;
+    if (!vector_form(a, m, o, &t->vectors, err)) return false;
+    if (!table_begin(t, facts, facts_of(a, o, m, facts), err) || !vectors_are_told(t, o->form, err)) return false;
     /* A row that failed has zeros: pyarrow before 26 reads no nulls here. */
     for (int i = t->kept; o->form == &batch_form_parquet && i < t->fields.n; i++)
         if (t->fields.field[i].kind == ARROW_FIXED_LIST) t->fields.field[i].nullable = false;

@@ -24,8 +24,8 @@ enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more 
 static Str without_packing(const char *path)
 {
     Str file = str_of(path);
-    if (str_ends(file, ".gz")) file.n -= 3;
-    else if (str_ends(file, ".zst")) file.n -= 4;
+    if (str_ends_any_case(file, ".gz")) file.n -= 3;
+    else if (str_ends_any_case(file, ".zst")) file.n -= 4;
     return file;
 }
 
@@ -35,160 +35,27 @@ bool records_know(const char *path)
     const Str file = without_packing(path);
     const BatchForm *table = batch_form_of_path(file);
     for (size_t i = 0; i < COUNT(lines); i++)
-        if (str_ends(file, lines[i])) return true;
+        if (str_ends_any_case(file, lines[i])) return true;
     return table && table->open_file;
 }
 
-static void find_form(Records *s, const char *path, const char *name)
+static bool find_form(Records *s, const char *path, Err *err)
 {
     const Str file = without_packing(path);
+    const char *name = s->how.form ? s->how.form : records_know(path) ? NULL : s->how.otherwise;
+    if (!s->how.form && str_ends_any_case(file, ".tsv"))
+        return fail(err, EF_USAGE, "%s: found tab-separated values, which are not read, wanted CSV with commas, JSON "
+                    "lines, Arrow or Parquet; if it is one of these, say so: --input-format csv", path);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
-    const bool json = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") || str_ends(file, ".json");
-    s->form = s->table ? RECORDS_BATCHES : json ? RECORDS_JSONL : str_ends(file, ".csv") ? RECORDS_CSV : RECORDS_TEXT;
+    const bool csv = str_ends_any_case(file, ".csv"), text = !records_know(path) || str_ends_any_case(file, ".txt");
+    s->form = s->table ? RECORDS_BATCHES : csv ? RECORDS_CSV : text ? RECORDS_TEXT : RECORDS_JSONL;
     for (int i = 0; name && i < RECORDS_BATCHES; i++)
         if (strcmp(name, records_forms[i]) == 0) s->form = (RecordForm)i;
-}
-
-/* ---- files ---- */
-bool records_take_files(const Records *s)
-{
-    return s->items == &item_pictures || s->items == &item_sounds;
-}
-
-bool records_take_pages(const Records *s)
-{
-    return item_form_has(s->items, ITEM_BOXES);
-}
-
-const char *records_path_key(const Records *s)
-{
-    return s->how.field ? s->how.field : "path";
-}
-
-const char *records_field(const Records *s)
-{
-    return s->how.field ? s->how.field : "text";
+    return true;
 }
 
 /* ---- JSON ---- */
-/* A file inside of a table, as datasets have it: {bytes, path}. */
-static const Value *bytes_or_path(const Value *v)
-{
-    const Value *bytes = value_get(v, "bytes"), *path = value_get(v, "path");
-    if (bytes && bytes->kind == V_BYTES) return bytes;
-    return path && path->kind == V_STR ? path : NULL;
-}
-
-static bool take_bytes(const Records *s, Arena *arena, const Value *bytes, Item *item, Err *err)
-{
-    Value object = value_map(arena, 1);
-    value_add(&object, item_form_file(s->items)->key, *bytes);
-    return item_read_object(arena, s->items, &object, item, err);
-}
-
-/* Samples instead of a file: {array, sampling_rate}. */
-static bool holds_samples(const Records *s, const Value *v)
-{
-    return v && item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
-}
-
-static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
-{
-    const Value *path = v->kind == V_MAP ? value_get(v, records_path_key(s)) : v;
-    const char *key = item_form_file(s->items)->key;
-    const Value *inside = path && path->kind == V_MAP ? path : value_get(v, key);
-    if (holds_samples(s, inside)) return item_read_object(arena, s->items, inside, item, err);
-    if (path && path->kind == V_MAP) path = bytes_or_path(path);
-    if (path && path->kind == V_STR) return item_open_file(arena, s->items, path->s, item, err);
-    if (path && path->kind == V_BYTES) return take_bytes(s, arena, path, item, err);
-    const Value *own = value_get(v, key);
-    if (own && own->kind == V_MAP && (own = bytes_or_path(own)) != NULL)
-        return own->kind == V_STR ? item_open_file(arena, s->items, own->s, item, err)
-                                  : take_bytes(s, arena, own, item, err);
-    if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key)))
-        return item_read_object(arena, s->items, v, item, err);
-    return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
-                value_kind_name(path ? path->kind : v->kind), records_path_key(s), key);
-}
-
-bool records_path_is(const Records *s, const Field *key)
-{
-    return records_take_pages(s) && strcmp(key->name, item_form_file(s->items)->key) == 0;
-}
-
-/* Its picture may be a file, or {bytes, path}; a question that is asked of all pages is this one's, if it has none. */
-static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
-{
-    const char *key = item_form_file(s->items)->key;
-    const Value *image = value_get(v, key), *asked = value_get(v, "question");
-    const bool own = image && image->kind != V_NULL && image->kind != V_MAP;
-    const Value *file = own ? NULL : image && image->kind == V_MAP ? image : value_get(v, records_path_key(s));
-    if (file && file->kind == V_MAP) file = bytes_or_path(file);
-    Value page = value_map(arena, v->map.n + 2);
-    if (file && file->kind == V_STR) {
-        if (!item_open_file(arena, s->items, file->s, item, err)) return false;
-        value_add(&page, key, value_of_bytes(item->picture));
-    } else if (file && file->kind == V_BYTES) value_add(&page, key, *file);
-    const bool instead = page.map.n > 0;
-    for (size_t i = 0; i < v->map.n; i++)
-        if (!instead || !str_is(v->map.items[i].key, key)) page.map.items[page.map.n++] = v->map.items[i];
-    if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
-    return item_read_object(arena, s->items, &page, item, err);
-}
-
-static void take_text(const Records *s, Str text, Item *item)
-{
-    *item = s->question.p ? (Item){ .first = s->question, .second = text } : (Item){ .first = text };
-}
-
-static bool take_pair(const Records *s, const Value *v, Item *item)
-{
-    if (v->kind == V_STR) return take_text(s, v->s, item), true;
-    if (v->kind != V_LIST || v->list.n != 2 || v->list.items[0].kind != V_STR ||
-        v->list.items[1].kind != V_STR)
-        return false;
-    item->first = v->list.items[0].s;
-    item->second = v->list.items[1].s;
-    return true;
-}
-
-bool record_take_text(const Records *s, const Value *text, Item *item, Err *err)
-{
-    return take_pair(s, text, item) ||
-           fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", records_field(s),
-                value_kind_name(text->kind));
-}
-
-static bool take_map(const Records *s, const Value *v, Item *item, Err *err)
-{
-    const char *field = records_field(s), *second = s->how.second ? s->how.second : "text_pair";
-    const Value *text = value_get(v, field), *pair = value_get(v, second);
-    if (!text && !s->how.field) text = value_get(v, "inputs");
-    if (!text) return fail(err, EF_INVALID_INPUT, "found no \"%s\", wanted one", field);
-    if (!record_take_text(s, text, item, err)) return false;
-    if (!pair || pair->kind == V_NULL) return true;
-    if (pair->kind != V_STR || item->second.p)
-        return fail(err, EF_INVALID_INPUT, "%s: wanted one string beside one text", second);
-    item->second = pair->s;
-    return true;
-}
-
-static bool are_texts(const Records *s)
-{
-    return s->items == &item_texts;
-}
-
-bool record_take(const Records *s, Arena *arena, const Value *v, Record *r, Err *err)
-{
-    if (records_take_files(s)) return take_file(s, arena, v, &r->item, err);
-    if (v->kind == V_MAP && records_take_pages(s)) return take_page(s, arena, v, &r->item, err);
-    if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
-    if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
-    return take_pair(s, v, &r->item) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
-                                   value_kind_name(v->kind));
-}
-
 static const Value *kept_members(const Records *s, Arena *arena, const Value *v)
 {
     Value *kept = ARRAY(arena, Value, s->keeps);
@@ -202,11 +69,11 @@ static const Value *kept_members(const Records *s, Arena *arena, const Value *v)
 static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
 {
     Value *v = NEW(arena, Value);
-    const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
+    const size_t most = item_form_has(s->names.form, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
     if (!json_parse_record(arena, line, most, v, err)) return false;
     if (s->keeps) r->kept = kept_members(s, arena, v);
     r->id = value_get(v, "id");
-    return record_take(s, arena, v, r, err);
+    return item_of_value(&s->names, arena, v, &r->item, err);
 }
 
 /* ---- CSV ---- */
@@ -221,7 +88,7 @@ static Str column_of(const Records *s, const Str *field, size_t n, const char *n
 static bool columns_map(const Records *s, Arena *arena, const Str *field, size_t n, Value *out, Err *err)
 {
     *out = value_map(arena, ITEM_KEYS + 1); /* and a path */
-    for (const Field *key = s->items->keys; key->name; key++) {
+    for (const Field *key = s->names.form->keys; key->name; key++) {
         Str cell = column_of(s, field, n, key->name);
         Value v = value_of_str(cell);
         if (!cell.p) continue;
@@ -252,18 +119,18 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     if (id.p) r->id = v;
     if (s->keeps) r->kept = kept_cells(s, arena, field, n);
     Value cells;
-    const Str path = column_of(s, field, n, records_path_key(s));
-    if (records_take_files(s) && path.p) return item_open_file(arena, s->items, path, &r->item, err);
-    if (records_take_pages(s)) {
+    const Str path = column_of(s, field, n, item_names_path(&s->names));
+    if (item_names_files(&s->names) && path.p) return item_open_file(arena, s->names.form, path, &r->item, err);
+    if (item_names_pages(&s->names)) {
         if (!columns_map(s, arena, field, n, &cells, err)) return false;
         if (path.p) value_add(&cells, "path", value_of_str(path));
-        return take_page(s, arena, &cells, &r->item, err);
+        return item_of_value(&s->names, arena, &cells, &r->item, err);
     }
-    if (!are_texts(s))
+    if (!item_names_texts(&s->names))
         return columns_map(s, arena, field, n, &cells, err) &&
-               item_read_object(arena, s->items, &cells, &r->item, err);
-    r->item.first = column_of(s, field, n, records_field(s));
-    r->item.second = column_of(s, field, n, s->how.second ? s->how.second : "text_pair");
+               item_read_object(arena, s->names.form, &cells, &r->item, err);
+    r->item.first = column_of(s, field, n, item_names_text(&s->names));
+    r->item.second = column_of(s, field, n, s->names.second ? s->names.second : "text_pair");
     if (r->item.second.n == 0) r->item.second.p = NULL;
     return true;
 }
@@ -299,16 +166,15 @@ static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
 
 bool records_lack(Records *s, const Str *known, size_t n, const RecordsColumn *column, Err *err)
 {
-    const char **names = ARRAY(&s->head, const char *, n), *file = s->lines.name, *name = column->name;
+    const char **names = ARRAY(&s->head, const char *, n), *name = column->name;
     for (size_t i = 0; i < n; i++) names[i] = str_dup(&s->head, known[i]);
     const char *near = str_nearest(str_of(name), names, n), *flag = column->flag;
     if (near && !flag)
-        return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\": did you mean --field %s?", file, name, near);
+        return fail(err, EF_INVALID_INPUT, "found no column \"%s\": did you mean --field %s?", name, near);
     if (near)
-        return fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\": did you mean \"%s\"?", file, flag, name,
-                    near);
-    return flag ? fail(err, EF_INVALID_INPUT, "%s: %sfound no column \"%s\"", file, flag, name)
-                : fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", file, name);
+        return fail(err, EF_INVALID_INPUT, "%sfound no column \"%s\": did you mean \"%s\"?", flag, name, near);
+    return flag ? fail(err, EF_INVALID_INPUT, "%sfound no column \"%s\"", flag, name)
+                : fail(err, EF_INVALID_INPUT, "found no column \"%s\"; --field names another one", name);
 }
 
 static bool has_column(Records *s, const char *name, const char *flag, Err *err)
@@ -319,7 +185,8 @@ static bool has_column(Records *s, const char *name, const char *flag, Err *err)
     if (last > first + 1)
         return fail(err, EF_INVALID_INPUT, "%s: columns %zu and %zu of %zu are both \"%s\", wanted one: rename the "
                     "other", s->lines.name, first + 1, last, s->columns, name);
-    return first < s->columns || records_lack(s, s->column, s->columns, &(RecordsColumn){ name, flag }, err);
+    return first < s->columns || records_lack(s, s->column, s->columns, &(RecordsColumn){ name, flag }, err) ||
+           within(err, "%s", s->lines.name);
 }
 
 /* Those of --keep are there; "all" is what the first line has. */
@@ -344,15 +211,17 @@ static bool read_head(Records *s, Err *err)
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (!keep_columns(s, err)) return false;
-    const char *flag = s->how.field ? "" : NULL;
-    if (s->how.second && !has_column(s, s->how.second, "--column2: ", err)) return false;
-    if (are_texts(s)) return has_column(s, records_field(s), flag, err);
-    if (records_take_files(s) && !column_of(s, s->column, s->columns, item_form_file(s->items)->key).p)
-        return has_column(s, records_path_key(s), flag, err);
-    if (records_take_files(s)) return true;
-    const bool path = column_of(s, s->column, s->columns, records_path_key(s)).p != NULL;
-    for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !(path && records_path_is(s, key)) && !has_column(s, key->name, "", err)) return false;
+    const char *flag = s->names.field ? "" : NULL;
+    if (s->names.second && !has_column(s, s->names.second, "--column2: ", err)) return false;
+    if (item_names_texts(&s->names)) return has_column(s, item_names_text(&s->names), flag, err);
+    const ItemFile *file = item_form_file(s->names.form);
+    if (item_names_files(&s->names) && !column_of(s, s->column, s->columns, file->key).p)
+        return has_column(s, item_names_path(&s->names), flag, err);
+    if (item_names_files(&s->names)) return true;
+    const bool path = column_of(s, s->column, s->columns, item_names_path(&s->names)).p != NULL;
+    for (const Field *key = s->names.form->keys; key->name; key++)
+        if (key->required && !(path && item_names_path_for(&s->names, key)) && !has_column(s, key->name, "", err))
+            return false;
     return true;
 }
 
@@ -410,22 +279,11 @@ static bool split_keep(Records *s, const char *list, Err *err)
     return true;
 }
 
-static bool fits_items(const Records *s, Err *err)
-{
-    const char *flag = s->how.second ? "--column2" : "--field";
-    if (s->how.second && !are_texts(s))
-        return fail(err, EF_USAGE, "--column2: found a model that takes %s, wanted one that takes texts",
-                    s->items->one);
-    if ((!s->how.field && !s->how.second) || are_texts(s) || records_take_files(s)) return true;
-    return fail(err, EF_USAGE, "%s: found a model whose records have keys of their own, wanted %s", flag,
-                s->items->one);
-}
-
 bool records_open(Records *s, const char *path, const ItemForm *items, const RecordsHow *how, Err *err)
 {
-    *s = (Records){ .items = items, .how = *how, .lines.fd = -1 };
-    find_form(s, path, how->form);
-    if (!fits_items(s, err)) return false;
+    *s = (Records){ .names = { items, how->field, how->second }, .how = *how, .lines.fd = -1 };
+    if (!find_form(s, path, err)) return false;
+    if (!item_names_fit(&s->names, "--field", "--column2", err)) return false;
     if (dir_is(path))
         return fail(err, EF_USAGE, "%s: found a folder, wanted a file; map --checkpoint DIR takes folders", path);
     if (!lines_open(&s->lines, path, err)) return false;
@@ -448,11 +306,11 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     bytes = without_return(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    else if (s->form == RECORDS_TEXT && records_take_files(s))
-        ok = item_open_file(arena, s->items, bytes, &r->item, &r->err);
-    else if (s->form == RECORDS_TEXT) take_text(s, bytes, &r->item);
+    else if (s->form == RECORDS_TEXT && item_names_files(&s->names))
+        ok = item_open_file(arena, s->names.form, bytes, &r->item, &r->err);
+    else if (s->form == RECORDS_TEXT) item_of_text(&s->names, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
-    if (!ok || !item_check(s->items, &r->item, &r->err)) within_line(&r->err, s->lines.number);
+    if (!ok || !item_check(s->names.form, &r->item, &r->err)) within_line(&r->err, s->lines.number);
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include "data/batches.h"
 #include "data/gunzip.h"
 #include "data/unzstd.h"
-#include "input/items.h"
+#include "input/item_columns.h"
 
 typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV, RECORDS_BATCHES } RecordForm;
 
@@ -29,6 +29,7 @@ struct RecordBatch {       /* rows that came together */
 
 typedef struct RecordsHow { /* zero: the default */
     const char *form;      /* of records_forms; NULL: by the name's ending, or by the first bytes */
+    const char *otherwise; /* the form of what neither says; NULL: text */
     const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
     const char *second;    /* where the second text of a pair is; NULL: "text_pair" */
     const char *keep;      /* "id,lang": handed through; "all"; "": none; NULL: none but the id */
@@ -39,9 +40,8 @@ typedef struct Records {
     Lines lines;
     RecordForm form;
     const BatchForm *table;/* RECORDS_BATCHES */
-    const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
+    ItemNames names;       /* how a record's item is written: the keys of an object or the columns */
     RecordsHow how;
-    Str question;          /* p: of it, texts that come alone are contexts */
     Gunzip *gunzip;        /* NULL: the stream is not packed, or so: */
     Unzstd *unzstd;
     Arena head;            /* of what is below, and of what unpacks */
@@ -51,8 +51,7 @@ typedef struct Records {
     size_t keeps;
     BatchReader *reader;   /* NULL: another form */
     Mapping file;          /* that it reads; a stream has none */
-    int *used, n_used;     /* columns that a record is made of */
-    int alone;             /* the only one of them, with the text; -1: there are more */
+    ItemColumns item_columns; /* that a record is made of */
     int id;                /* the column of the ids, if nothing is kept by name; -1: there is none */
     bool begun;            /* the first batch was asked for */
     int *keep_column;      /* [keeps] */
@@ -89,17 +88,10 @@ bool batches_open(Records *, const char *path, bool stream, Err *);
 bool batches_record(Records *, Arena *, Record *, bool *more, Err *);
 void batches_free(Records *);
 /* records.c, for records_batches.c */
-bool record_take(const Records *, Arena *, const Value *, Record *, Err *);
-bool record_take_text(const Records *, const Value *, Item *, Err *); /* what stands in the field of the text */
 typedef struct RecordsColumn {
     const char *name;
     const char *flag;      /* "--keep: ", that named it, or ""; NULL: none did, and --field could */
 } RecordsColumn;
 bool records_lack(Records *, const Str *known, size_t n, const RecordsColumn *, Err *); /* fails: it is none of these */
-bool records_take_files(const Records *); /* pictures or sounds */
-bool records_take_pages(const Records *);
-bool records_path_is(const Records *, const Field *key); /* for this key of a page, too, a path may stand */
-const char *records_path_key(const Records *);
-const char *records_field(const Records *); /* of the text */
 
 #endif

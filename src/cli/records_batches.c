@@ -3,49 +3,12 @@
  * --keep are handed through as they are, all others are not looked at. */
 #include "cli/records.h"
 
-/* ---- columns ---- */
+/* ---- are the columns there? ---- */
 static int find_column(const Records *s, Str name)
 {
-    const ArrowFields *all = s->reader->fields;
-    for (int i = 0; i < all->n; i++)
-        if (str_eq(all->field[i].name, name)) return i;
-    return -1;
+    return item_column_find(s->reader->fields, name);
 }
 
-/* A pair of texts: a list of them. */
-static bool holds_pairs(const ArrowField *f)
-{
-    const bool list = f->kind == ARROW_LIST || f->kind == ARROW_LARGE_LIST || f->kind == ARROW_FIXED_LIST;
-    return list && !f->encoded && arrow_is_text(&f->child[0]);
-}
-
-/* {bytes, path} */
-static bool holds_files(const ArrowField *f)
-{
-    return f->kind == ARROW_STRUCT;
-}
-
-/* What stands for an item of texts. A second text that nobody has named is one only if it can be. */
-static bool is_text_key(const Records *s, const ArrowField *f)
-{
-    const int text = find_column(s, str_of(records_field(s)));
-    if (str_is(f->name, records_field(s))) return true;
-    if (s->how.second) return str_is(f->name, s->how.second);
-    return str_is(f->name, "text_pair") && arrow_is_text(f) && text >= 0 &&
-           !holds_pairs(&s->reader->fields->field[text]);
-}
-
-static bool is_key(const Records *s, const ArrowField *f)
-{
-    const bool path = records_take_files(s) || records_take_pages(s);
-    if (s->items == &item_texts) return is_text_key(s, f);
-    if (path && str_is(f->name, records_path_key(s))) return s->how.field || arrow_is_text(f) || holds_files(f);
-    for (const Field *key = s->items->keys; key->name; key++)
-        if (str_is(f->name, key->name)) return true;
-    return false;
-}
-
-/* ---- are they what is wanted? ---- */
 static bool lacks_column(Records *s, const char *name, const char *flag, Err *err)
 {
     const ArrowFields *all = s->reader->fields;
@@ -54,54 +17,10 @@ static bool lacks_column(Records *s, const char *name, const char *flag, Err *er
     return records_lack(s, known, (size_t)all->n, &(RecordsColumn){ name, flag }, err);
 }
 
-static bool has_two(const Records *s, int first, Err *err)
+static bool lacks_items(void *records, const char *name, ItemLack lack, Err *err)
 {
-    const ArrowFields *all = s->reader->fields;
-    for (int i = first + 1; i < all->n; i++)
-        if (str_eq(all->field[i].name, all->field[first].name))
-            return !fail(err, EF_INVALID_INPUT, "%s: columns %d and %d of %d are both \"%.*s\", wanted one: rename the "
-                         "other", s->lines.name, first + 1, i + 1, all->n, STR_ARG(all->field[i].name));
-    return false;
-}
-
-static bool needs_column(Records *s, const char *name, const char *flag, Err *err)
-{
-    return find_column(s, str_of(name)) >= 0 || lacks_column(s, name, flag, err);
-}
-
-/* The one of that name is there, and fits. */
-static bool needs_texts(Records *s, const char *name, const char *flag, bool (*fits)(const ArrowField *), Err *err)
-{
-    if (!needs_column(s, name, flag, err)) return false;
-    const ArrowField *f = &s->reader->fields->field[find_column(s, str_of(name))];
-    return arrow_is_text(f) || (fits && fits(f)) ||
-           fail(err, EF_INVALID_INPUT, "%s: column \"%s\": found the type %s, wanted texts%s", s->lines.name, name,
-                arrow_kind_name(f->kind), fits == holds_pairs ? ", or lists of two" : "");
-}
-
-/* Whatever stands for the items is there. */
-static bool has_items(Records *s, Err *err)
-{
-    const char *flag = s->how.field ? "" : NULL;
-    if (s->how.second && !needs_texts(s, s->how.second, "--column2: ", NULL, err)) return false;
-    if (s->items == &item_texts) return needs_texts(s, records_field(s), flag, holds_pairs, err);
-    if (records_take_files(s))
-        return (!flag && find_column(s, str_of(item_form_file(s->items)->key)) >= 0) ||
-               (!flag && find_column(s, STR("array")) >= 0) ||
-               needs_texts(s, records_path_key(s), flag, holds_files, err);
-    const bool path = find_column(s, str_of(records_path_key(s))) >= 0;
-    for (const Field *key = s->items->keys; key->name; key++)
-        if (key->required && !(path && records_path_is(s, key)) && !needs_column(s, key->name, "", err)) return false;
-    return true;
-}
-
-static bool can_read(const Records *s, int column, const char *flag, Err *err)
-{
-    const char *what;
-    const ArrowField *f = &s->reader->fields->field[column];
-    return arrow_can_read(f, &what) ||
-           fail(err, EF_UNSUPPORTED, "%s: %scolumn \"%.*s\": found %s, which is not %s", s->lines.name, flag,
-                STR_ARG(f->name), what, *flag ? "handed through" : "read");
+    static const char *const flag[] = { NULL, "", "--column2: ", "" };
+    return lacks_column(records, name, flag[lack], err);
 }
 
 /* ---- the choice ---- */
@@ -114,9 +33,10 @@ static bool keep_columns(Records *s, Err *err)
     }
     s->keep_column = ARRAY(&s->head, int, s->keeps);
     for (size_t i = 0; i < s->keeps; i++) {
-        if (!needs_column(s, s->keep[i].p, "--keep: ", err)) return false;
         const int column = s->keep_column[i] = find_column(s, s->keep[i]);
-        if (has_two(s, column, err) || !can_read(s, column, "--keep: ", err)) return false;
+        if (column < 0) return lacks_column(s, s->keep[i].p, "--keep: ", err);
+        if (!item_column_single(all, column, err)) return false;
+        if (!item_column_readable(all, column, "handed through", err)) return within(err, "--keep");
         batches_want(s->reader, column);
     }
     return true;
@@ -124,15 +44,10 @@ static bool keep_columns(Records *s, Err *err)
 
 static bool choose_columns(Records *s, Err *err)
 {
-    const ArrowFields *all = s->reader->fields;
-    s->used = ARRAY(&s->head, int, all->n);
-    if (!has_items(s, err)) return false;
-    for (int i = 0; i < all->n; i++) {
-        if (!is_key(s, &all->field[i])) continue;
-        if (has_two(s, i, err) || !can_read(s, i, "", err)) return false;
-        batches_want(s->reader, s->used[s->n_used++] = i);
-    }
-    s->alone = s->items == &item_texts && s->n_used == 1 ? s->used[0] : -1;
+    ItemColumns *used = &s->item_columns;
+    if (!item_columns_choose(&s->head, &s->names, s->reader->fields, lacks_items, s, used, err))
+        return false;
+    for (int i = 0; i < used->n; i++) batches_want(s->reader, used->used[i]);
     return keep_columns(s, err);
 }
 
@@ -142,7 +57,10 @@ static void choose_id(Records *s)
     Err ignored;
     s->begun = true;
     s->id = s->how.hold || s->how.keep ? -1 : find_column(s, STR("id"));
-    if (s->id >= 0 && (has_two(s, s->id, &ignored) || !can_read(s, s->id, "", &ignored))) s->id = -1;
+    const ArrowFields *all = s->reader->fields;
+    const bool usable = s->id >= 0 && item_column_single(all, s->id, &ignored) &&
+                        item_column_readable(all, s->id, "read", &ignored);
+    if (!usable) s->id = -1;
     if (s->id >= 0) batches_want(s->reader, s->id);
 }
 
@@ -159,7 +77,7 @@ bool batches_open(Records *s, const char *path, bool stream, Err *err)
     else ok = file_map(path, &s->file, err) &&
               s->table->open_file(&s->head, (Str){ (const char *)s->file.p, s->file.n }, &s->reader, err);
     if (ok && !stream) s->reader->forget = file_forget;
-    return ok ? choose_columns(s, err) : within(err, "%s", s->lines.name);
+    return (ok && choose_columns(s, err)) || within(err, "%s", s->lines.name);
 }
 
 /* ---- rows ---- */
@@ -254,20 +172,10 @@ bool records_skip(Records *s, int64_t rows, size_t number, Err *err)
     return true;
 }
 
-/* Unless the batch is held, its views become the record's own. A text that is none is bytes. */
-static void settle_value(const Records *s, Arena *arena, Value *v)
-{
-    if (v->kind == V_STR && !utf8_valid(v->s)) v->kind = V_BYTES;
-    if (!s->how.hold && (v->kind == V_STR || v->kind == V_BYTES)) v->s.p = str_dup(arena, v->s);
-    for (size_t i = 0; v->kind == V_LIST && i < v->list.n; i++) settle_value(s, arena, &v->list.items[i]);
-    for (size_t i = 0; v->kind == V_MAP && i < v->map.n; i++) settle_value(s, arena, &v->map.items[i].value);
-}
-
+/* Unless the batch is held, its views become the record's own. */
 static Value settled_value(const Records *s, Arena *arena, int column, int64_t row)
 {
-    Value v = arrow_value(arena, &s->last->rows.column[column], row);
-    settle_value(s, arena, &v);
-    return v;
+    return item_cell(arena, &s->last->rows.column[column], row, !s->how.hold);
 }
 
 static const Value *kept_values(const Records *s, Arena *arena, int64_t row)
@@ -275,24 +183,6 @@ static const Value *kept_values(const Records *s, Arena *arena, int64_t row)
     Value *kept = ARRAY(arena, Value, s->keeps);
     for (size_t i = 0; i < s->keeps; i++) kept[i] = settled_value(s, arena, s->keep_column[i], row);
     return kept;
-}
-
-/* Bytes of a column that does not say whether they are texts, and texts whose bytes are none. */
-static bool take_texts(Value *v, Err *err)
-{
-    if (v->kind == V_BYTES && !utf8_valid(v->s))
-        return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    if (v->kind == V_BYTES) v->kind = V_STR;
-    for (size_t i = 0; v->kind == V_LIST && i < v->list.n; i++)
-        if (!take_texts(&v->list.items[i], err)) return false;
-    return true;
-}
-
-/* A value of a column that a record is made of. */
-static bool take_cell(const Records *s, Arena *arena, int column, int64_t row, Value *out, Err *err)
-{
-    *out = settled_value(s, arena, column, row);
-    return s->items != &item_texts || take_texts(out, err);
 }
 
 static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
@@ -305,20 +195,7 @@ static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
         *id = settled_value(s, arena, s->id, row);
         if (id->kind != V_NULL) r->id = id;
     }
-    if (s->alone >= 0) {
-        Value text;
-        return take_cell(s, arena, s->alone, row, &text, err) && record_take_text(s, &text, &r->item, err);
-    }
-    Value *v = NEW(arena, Value);
-    *v = value_map(arena, (size_t)s->n_used);
-    for (int i = 0; i < s->n_used; i++) {
-        Value cell;
-        const Str name = s->reader->fields->field[s->used[i]].name;
-        if (!take_cell(s, arena, s->used[i], row, &cell, err)) return false;
-        if (cell.kind != V_NULL || str_is(name, records_field(s)))
-            v->map.items[v->map.n++] = (Member){ name, cell };
-    }
-    return record_take(s, arena, v, r, err);
+    return item_of_row(arena, &s->item_columns, s->last->rows.column, row, !s->how.hold, &r->item, err);
 }
 
 bool batches_record(Records *s, Arena *arena, Record *r, bool *more, Err *err)
@@ -330,7 +207,7 @@ bool batches_record(Records *s, Arena *arena, Record *r, bool *more, Err *err)
         r->nothing = *more && (s->reader->unready || s->last->rows.rows == 0);
         if (!*more || r->nothing) return true;
     }
-    const bool ok = take_row(s, arena, r, &r->err) && item_check(s->items, &r->item, &r->err);
+    const bool ok = take_row(s, arena, r, &r->err) && item_check(s->names.form, &r->item, &r->err);
     if (!ok && !s->how.hold) /* else it stands in its row */
         within(&r->err, "row %llu", (unsigned long long)s->lines.number);
     return true;

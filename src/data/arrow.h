@@ -55,6 +55,7 @@ typedef struct ArrowValues ArrowValues; /* of a dictionary */
 struct ArrowColumn {
     const ArrowField *field;
     int64_t length, nulls;
+    int64_t from;            /* of what was imported, which only arrow_value reads: where entry 0 is in the buffers */
     Str valid;               /* bits; empty: all are there */
     Str offsets, data;       /* by the kind: offsets of bytes or of the child; values, bytes or views */
     Str *more;               /* views: what the long ones show */

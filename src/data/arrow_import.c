@@ -8,14 +8,111 @@ enum { MOST_ENTRIES_BITS = 58 }; /* so that bytes of buffers can be counted */
 static const int64_t most_entries = (int64_t)1 << MOST_ENTRIES_BITS;
 
 /* ---- types ---- */
-static const struct ImportText {
-    const char *format;
+typedef struct ImportKind {
+    const char *format;      /* all of it, or what stands in front of numbers and zones */
     ArrowKind kind;
-} import_texts[] = {
-    { "u", ARROW_UTF8 },   { "U", ARROW_LARGE_UTF8 },   { "vu", ARROW_UTF8_VIEW },
-    { "z", ARROW_BINARY }, { "Z", ARROW_LARGE_BINARY }, { "vz", ARROW_BINARY_VIEW },
-    { "n", ARROW_NULL },
+    int64_t param[3];
+} ImportKind;
+
+static const ImportKind import_kinds[] = {
+    { "n", ARROW_NULL },            { "b", ARROW_BOOL },
+    { "c", ARROW_INT, { 8, 1 } },   { "C", ARROW_INT, { 8 } },   { "s", ARROW_INT, { 16, 1 } },
+    { "S", ARROW_INT, { 16 } },     { "i", ARROW_INT, { 32, 1 } }, { "I", ARROW_INT, { 32 } },
+    { "l", ARROW_INT, { 64, 1 } },  { "L", ARROW_INT, { 64 } },
+    { "e", ARROW_FLOAT, { 0 } },    { "f", ARROW_FLOAT, { 1 } }, { "g", ARROW_FLOAT, { 2 } },
+    { "u", ARROW_UTF8 },            { "U", ARROW_LARGE_UTF8 },   { "vu", ARROW_UTF8_VIEW },
+    { "z", ARROW_BINARY },          { "Z", ARROW_LARGE_BINARY }, { "vz", ARROW_BINARY_VIEW },
+    { "tdD", ARROW_DATE, { 0 } },   { "tdm", ARROW_DATE, { 1 } },
+    { "tts", ARROW_TIME, { 0, 32 } }, { "ttm", ARROW_TIME, { 1, 32 } },
+    { "ttu", ARROW_TIME, { 2, 64 } }, { "ttn", ARROW_TIME, { 3, 64 } },
+    { "tDs", ARROW_DURATION, { 0 } }, { "tDm", ARROW_DURATION, { 1 } },
+    { "tDu", ARROW_DURATION, { 2 } }, { "tDn", ARROW_DURATION, { 3 } },
+    { "tiM", ARROW_INTERVAL, { 0 } }, { "tiD", ARROW_INTERVAL, { 1 } }, { "tin", ARROW_INTERVAL, { 2 } },
+    { "+s", ARROW_STRUCT },         { "+l", ARROW_LIST },        { "+L", ARROW_LARGE_LIST },
+    { "+m", ARROW_MAP },            { "+r", ARROW_RUN_END },     { "+vl", ARROW_LIST_VIEW },
+    { "+vL", ARROW_LARGE_LIST_VIEW },
 };
+static const ImportKind import_kinds_with_more[] = {
+    { "w:", ARROW_FIXED_BINARY },   { "+w:", ARROW_FIXED_LIST },
+    { "d:", ARROW_DECIMAL, { 0, 0, 128 } },
+    { "tss:", ARROW_TIMESTAMP, { 0 } }, { "tsm:", ARROW_TIMESTAMP, { 1 } },
+    { "tsu:", ARROW_TIMESTAMP, { 2 } }, { "tsn:", ARROW_TIMESTAMP, { 3 } },
+    { "+ud:", ARROW_UNION, { 1 } },     { "+us:", ARROW_UNION, { 0 } },
+};
+
+static const ImportKind *import_kind(Str format)
+{
+    for (size_t i = 0; i < COUNT(import_kinds); i++)
+        if (str_is(format, import_kinds[i].format)) return &import_kinds[i];
+    for (size_t i = 0; i < COUNT(import_kinds_with_more); i++)
+        if (str_starts(format, import_kinds_with_more[i].format)) return &import_kinds_with_more[i];
+    return NULL;
+}
+
+/* "8": of fixed sizes; "38,2,256": of decimals. */
+static void import_numbers(Str text, int64_t param[3])
+{
+    for (int i = 0; i < 3 && text.n; i++) {
+        const char *comma = memchr(text.p, ',', text.n);
+        const size_t n = comma ? (size_t)(comma - text.p) : text.n;
+        if (!str_int((Str){ text.p, n }, &param[i])) param[i] = -1;
+        text.p += n + (comma != NULL), text.n -= n + (comma != NULL);
+    }
+}
+
+static bool import_has_known_numbers(const ArrowField *f)
+{
+    enum { SIZE_MOST = 1 << 24 };
+    const int64_t bits = f->param[2];
+    if (f->kind == ARROW_DECIMAL) return bits == 32 || bits == 64 || bits == 128 || bits == 256;
+    return (f->kind != ARROW_FIXED_BINARY && f->kind != ARROW_FIXED_LIST) ||
+           (f->param[0] >= 0 && f->param[0] <= SIZE_MOST);
+}
+
+static void import_type(Arena *arena, Str format, ArrowField *out)
+{
+    const ImportKind *kind = import_kind(format);
+    out->kind = kind ? kind->kind : ARROW_UNION;
+    if (kind) memcpy(out->param, kind->param, sizeof out->param);
+    const size_t n = kind ? strlen(kind->format) : 0;
+    const Str more = { format.p + n, format.n - n };
+    if (out->kind == ARROW_TIMESTAMP) out->zone = (Str){ str_dup(arena, more), more.n };
+    else if (kind && more.n) import_numbers(more, out->param);
+    if (!kind || !import_has_known_numbers(out))
+        out->strange = str_format(arena, "the type \"%.*s\"", (int)MIN(format.n, 60), format.p);
+}
+
+static void import_field(Arena *arena, const struct ArrowSchema *s, int depth, ArrowField *out)
+{
+    enum { DEPTH_MOST = 32, CHILDREN_MOST = 1 << 16 };
+    const struct ArrowSchema *values = s->dictionary ? s->dictionary : s;
+    const Str name = str_of(s->name);
+    *out = (ArrowField){ .name = { str_dup(arena, name), name.n }, .nullable = true };
+    import_type(arena, str_of(values->format), out);
+    if (s->dictionary) {
+        ArrowField index = { 0 };
+        import_type(arena, str_of(s->format), &index);
+        out->encoded = true, out->index_bits = (int)index.param[0], out->index_signed = index.param[1];
+        if (index.kind != ARROW_INT) out->strange = "a dictionary whose indexes are no integers";
+    }
+    const bool list = arrow_kinds[out->kind].layout == LAYOUT_LIST || out->kind == ARROW_FIXED_LIST;
+    const bool known = list ? values->n_children == 1 && values->children
+                            : values->n_children >= 0 && values->n_children <= CHILDREN_MOST;
+    if (!known || depth > DEPTH_MOST || values->dictionary) out->strange = "a column nested in an unknown way";
+    if (out->strange || !values->children) return;
+    out->children = (int)values->n_children;
+    out->child = ARRAY(arena, ArrowField, out->children);
+    for (int i = 0; i < out->children; i++) {
+        import_field(arena, values->children[i], depth + 1, &out->child[i]);
+        if (s->dictionary && out->child[i].encoded) out->strange = "a dictionary inside of a dictionary";
+    }
+}
+
+void arrow_import_fields(Arena *arena, const struct ArrowSchema *s, ArrowFields *out)
+{
+    *out = (ArrowFields){ .field = ARRAY(arena, ArrowField, s->n_children), .n = (int)s->n_children };
+    for (int i = 0; i < out->n; i++) import_field(arena, s->children[i], 0, &out->field[i]);
+}
 
 bool arrow_import_struct(const struct ArrowSchema *s, Err *err)
 {
@@ -23,26 +120,13 @@ bool arrow_import_struct(const struct ArrowSchema *s, Err *err)
     if (strcmp(s->format, "+s") != 0)
         return fail(err, EF_INVALID_INPUT, "found a schema of the format \"%s\", wanted a struct, whose children are "
                     "the columns", s->format);
-    if (s->n_children < 0 || (s->n_children && !s->children))
+    if (s->n_children < 0 || s->n_children > INT32_MAX || (s->n_children && !s->children))
         return fail(err, EF_INVALID_INPUT, "found a schema with %lld columns%s", (long long)s->n_children,
                     s->children ? "" : " and no list of them");
     for (int64_t i = 0; i < s->n_children; i++)
         if (!s->children[i] || !s->children[i]->release || !s->children[i]->format)
             return fail(err, EF_INVALID_INPUT, "found a schema whose column %lld was released", (long long)i);
     return true;
-}
-
-bool arrow_import_texts(const struct ArrowSchema *s, ArrowField *out, Err *err)
-{
-    if (s->dictionary)
-        return fail(err, EF_UNSUPPORTED, "found a dictionary, wanted utf8, large_utf8 or utf8_view: cast it first");
-    for (size_t i = 0; i < COUNT(import_texts); i++) {
-        if (strcmp(s->format, import_texts[i].format) != 0) continue;
-        *out = (ArrowField){ .name = str_of(s->name), .kind = import_texts[i].kind, .nullable = true };
-        return true;
-    }
-    return fail(err, EF_UNSUPPORTED, "found the type \"%s\", wanted utf8, large_utf8 or utf8_view (\"u\", \"U\", "
-                "\"vu\")", s->format);
 }
 
 /* ---- numbers ---- */
@@ -106,27 +190,42 @@ bool arrow_import_batch(const struct ArrowArray *a, int64_t columns, Err *err)
     return true;
 }
 
-/* ---- texts ---- */
+/* ---- values ---- */
+typedef struct ImportPart {  /* of an array: entries from .. to - 1, counted behind its offset */
+    const struct ArrowArray *a;
+    int64_t from, to;
+} ImportPart;
+
+static bool import_array(Arena *arena, const ArrowField *field, ImportPart part, ArrowColumn *out, Err *err);
+
 static bool import_lacks(const char *what, Err *err)
 {
     return fail(err, EF_INVALID_INPUT, "found no %s, wanted one for its entries", what);
 }
 
-static bool import_bytes(const struct ArrowArray *a, ArrowColumn *out, Err *err)
+/* *first, *last: what the offsets of the part begin and end with. */
+static bool import_offsets(ImportPart part, ArrowColumn *out, int64_t *first, int64_t *last, Err *err)
 {
-    const int64_t width = arrow_kinds[out->field->kind].offset, end = a->offset + a->length;
-    if (!a->buffers[1]) return import_lacks("buffer of offsets", err);
-    out->offsets = (Str){ a->buffers[1], (size_t)((end + 1) * width) };
-    const int64_t first = arrow_int(out->offsets, a->offset, width, true);
-    int64_t at = first;
-    for (int64_t i = a->offset + 1; i <= end; i++) {
+    const int64_t width = arrow_kinds[out->field->kind].offset, end = part.a->offset + part.to;
+    if (!part.a->buffers[1]) return import_lacks("buffer of offsets", err);
+    out->offsets = (Str){ part.a->buffers[1], (size_t)((end + 1) * width) };
+    *first = *last = arrow_int(out->offsets, part.a->offset + part.from, width, true);
+    for (int64_t i = part.a->offset + part.from + 1; i <= end; i++) {
         const int64_t next = arrow_int(out->offsets, i, width, true);
-        if (at < 0 || next < at)
-            return fail(err, EF_INVALID_INPUT, "found the offset %lld behind %lld", (long long)next, (long long)at);
-        at = next;
+        if (*last < 0 || next < *last)
+            return fail(err, EF_INVALID_INPUT, "found the offset %lld behind %lld", (long long)next, (long long)*last);
+        *last = next;
     }
-    out->data = (Str){ a->buffers[2] ? a->buffers[2] : "", (size_t)at };
-    return a->buffers[2] || at == first || import_lacks("buffer of bytes", err);
+    return true;
+}
+
+static bool import_bytes(ImportPart part, ArrowColumn *out, Err *err)
+{
+    int64_t first, last;
+    if (!import_offsets(part, out, &first, &last, err)) return false;
+    const char *bytes = part.a->buffers[2];
+    out->data = (Str){ bytes ? bytes : "", (size_t)last };
+    return bytes || last == first || import_lacks("buffer of bytes", err);
 }
 
 static bool import_view(const ArrowColumn *c, int64_t entry, Err *err)
@@ -142,41 +241,121 @@ static bool import_view(const ArrowColumn *c, int64_t entry, Err *err)
 }
 
 /* Behind the views lie any number of buffers, and then one with their sizes. */
-static bool import_views(Arena *arena, const struct ArrowArray *a, ArrowColumn *out, Err *err)
+static bool import_views(Arena *arena, ImportPart part, ArrowColumn *out, Err *err)
 {
+    const struct ArrowArray *a = part.a;
     const uint8_t *valid = import_valid(a);
     const int64_t *sizes = a->buffers[a->n_buffers - 1];
     if (!a->buffers[1]) return import_lacks("buffer of views", err);
-    out->data = (Str){ a->buffers[1], (size_t)(a->offset + a->length) * 16 };
+    out->data = (Str){ a->buffers[1], (size_t)(a->offset + part.to) * 16 };
     out->n_more = a->n_buffers - 3;
     if (out->n_more && !sizes) return import_lacks("buffer of sizes", err);
     out->more = ARRAY(arena, Str, out->n_more);
     for (int64_t i = 0; i < out->n_more; i++) out->more[i] = (Str){ a->buffers[2 + i], (size_t)MAX(sizes[i], 0) };
     bool ok = true;
-    for (int64_t i = a->offset; ok && i < a->offset + a->length; i++)
+    for (int64_t i = a->offset + part.from; ok && i < a->offset + part.to; i++)
         ok = import_is_null(valid, i) || import_view(out, i, err);
     return ok;
 }
 
-static bool import_buffers(Arena *arena, const struct ArrowArray *a, ArrowColumn *out, Err *err)
+/* The values of a dictionary, and that every index is one of them. */
+static bool import_dictionary(Arena *arena, ImportPart part, ArrowColumn *out, Err *err)
 {
-    const ArrowLayout layout = arrow_kinds[out->field->kind].layout;
-    if (layout == LAYOUT_NONE || a->length == 0) return true;
-    if (layout == LAYOUT_BYTES ? a->n_buffers != 3 : a->n_buffers < 3)
-        return fail(err, EF_INVALID_INPUT, "found %lld buffers, wanted 3%s", (long long)a->n_buffers,
-                    layout == LAYOUT_BYTES ? "" : " or more");
+    const struct ArrowArray *values = part.a->dictionary;
+    const uint8_t *valid = import_valid(part.a);
+    const int64_t width = arrow_width(out->field);
+    if (!values) return import_lacks("dictionary", err);
+    if (!import_counts(values, err)) return within(err, "the dictionary");
+    ArrowField *plain = NEW(arena, ArrowField);
+    *plain = *out->field;
+    plain->encoded = false;
+    ArrowValues *all = NEW(arena, ArrowValues);
+    *all = (ArrowValues){ .part = NEW(arena, ArrowColumn), .parts = 1, .room = 1, .length = values->length };
+    if (!import_array(arena, plain, (ImportPart){ values, 0, values->length }, all->part, err))
+        return within(err, "the dictionary");
+    out->values = all;
+    for (int64_t i = part.a->offset + part.from; i < part.a->offset + part.to; i++) {
+        const int64_t index = arrow_int(out->data, i, width, out->field->index_signed);
+        if (!import_is_null(valid, i) && (index < 0 || index >= all->length))
+            return fail(err, EF_INVALID_INPUT, "found the index %lld in a dictionary of %lld", (long long)index,
+                        (long long)all->length);
+    }
+    return true;
+}
+
+static bool import_children(Arena *arena, ImportPart part, int64_t from, int64_t to, ArrowColumn *out, Err *err)
+{
+    const ArrowField *f = out->field;
+    if (part.a->n_children != f->children || (f->children && !part.a->children))
+        return fail(err, EF_INVALID_INPUT, "found %lld columns inside, wanted %d as in the schema",
+                    (long long)part.a->n_children, f->children);
+    out->child = ARRAY(arena, ArrowColumn, f->children);
+    for (int i = 0; i < f->children; i++) {
+        const struct ArrowArray *child = part.a->children[i];
+        const Str name = f->child[i].name;
+        if (!child) return import_lacks("column inside", err);
+        if (!import_counts(child, err) ||
+            !import_array(arena, &f->child[i], (ImportPart){ child, from, to }, &out->child[i], err))
+            return within(err, "\"%.*s\"", (int)MIN(name.n, 60), name.p);
+    }
+    return true;
+}
+
+static bool import_fixed_lists(Arena *arena, ImportPart part, ArrowColumn *out, Err *err)
+{
+    const int64_t size = out->field->param[0], from = part.a->offset + part.from, to = part.a->offset + part.to;
+    const bool there = part.a->n_children == 1 && part.a->children && part.a->children[0];
+    if (there && size && part.a->children[0]->length / size < to)
+        return fail(err, EF_INVALID_INPUT, "found %lld entries for %lld lists of %lld",
+                    (long long)part.a->children[0]->length, (long long)to, (long long)size);
+    return import_children(arena, part, from * size, to * size, out, err);
+}
+
+static bool import_values(Arena *arena, ImportPart part, ArrowColumn *out, Err *err)
+{
+    const ArrowField *f = out->field;
+    const int64_t offset = part.a->offset, width = f->encoded || f->kind != ARROW_BOOL ? arrow_width(f) : 1;
+    int64_t first, last;
+    switch (f->encoded ? LAYOUT_FIXED : arrow_kinds[f->kind].layout) {
+    case LAYOUT_BITS: case LAYOUT_FIXED:
+        if (!part.a->buffers[1] && width) return import_lacks("buffer of values", err);
+        out->data = (Str){ part.a->buffers[1], (size_t)((offset + part.to) * width) };
+        return !f->encoded || import_dictionary(arena, part, out, err);
+    case LAYOUT_BYTES: return import_bytes(part, out, err);
+    case LAYOUT_VIEWS: return import_views(arena, part, out, err);
+    case LAYOUT_LIST:
+        return import_offsets(part, out, &first, &last, err) && import_children(arena, part, first, last, out, err);
+    default:
+        if (f->kind == ARROW_FIXED_LIST) return import_fixed_lists(arena, part, out, err);
+        return import_children(arena, part, offset + part.from, offset + part.to, out, err);
+    }
+}
+
+static bool import_array(Arena *arena, const ArrowField *field, ImportPart part, ArrowColumn *out, Err *err)
+{
+    static const int buffers[] = { [LAYOUT_BITS] = 2, [LAYOUT_FIXED] = 2, [LAYOUT_BYTES] = 3, [LAYOUT_VIEWS] = 3,
+                                   [LAYOUT_LIST] = 2, [LAYOUT_CHILDREN] = 1 };
+    const struct ArrowArray *a = part.a;
+    const ArrowLayout layout = field->encoded ? LAYOUT_FIXED : arrow_kinds[field->kind].layout;
+    *out = (ArrowColumn){ .field = field, .length = part.to, .from = a->offset };
+    if (part.to > a->length)
+        return fail(err, EF_INVALID_INPUT, "found %lld entries, wanted %lld", (long long)a->length, (long long)part.to);
+    if (layout == LAYOUT_NONE || part.from >= part.to) return true;
+    if (layout == LAYOUT_VIEWS ? a->n_buffers < buffers[layout] : a->n_buffers != buffers[layout])
+        return fail(err, EF_INVALID_INPUT, "found %lld buffers, wanted %d%s", (long long)a->n_buffers, buffers[layout],
+                    layout == LAYOUT_VIEWS ? " or more" : "");
     if (a->null_count > 0 && !a->buffers[0]) return import_lacks("buffer of validity, but nulls", err);
-    if (import_valid(a)) out->valid = (Str){ a->buffers[0], (size_t)(a->offset + a->length + 7) / 8 };
-    return layout == LAYOUT_BYTES ? import_bytes(a, out, err) : import_views(arena, a, out, err);
+    if (import_valid(a)) out->valid = (Str){ a->buffers[0], (size_t)(a->offset + part.to + 7) / 8 };
+    return import_values(arena, part, out, err);
 }
 
 bool arrow_import_column(Arena *arena, const ArrowField *field, const struct ArrowArray *batch, int64_t index,
-                         ArrowColumn *out, int64_t *from, Err *err)
+                         ArrowColumn *out, Err *err)
 {
-    const struct ArrowArray a = import_cut(batch, *batch->children[index]);
-    *out = (ArrowColumn){ .field = field, .length = a.offset + a.length };
-    *from = a.offset;
-    return import_buffers(arena, &a, out, err) || within(err, "column \"%.*s\"", STR_ARG(field->name));
+    const ImportPart part = { batch->children[index], batch->offset, batch->offset + batch->length };
+    if (!import_array(arena, field, part, out, err)) return within(err, "column \"%.*s\"", STR_ARG(field->name));
+    out->from += batch->offset;
+    return true;
 }
 
 /* ---- children that are taken out ---- */

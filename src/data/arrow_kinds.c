@@ -160,6 +160,7 @@ static Value entry_of_dictionary(Arena *arena, const ArrowColumn *a, int64_t ent
 Value arrow_value(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
     const ArrowKindRow *row = &arrow_kinds[a->field->kind];
+    entry += a->from;
     if (a->valid.n && !(a->valid.p[entry >> 3] >> (entry & 7) & 1)) return value_null();
     if (a->values) return entry_of_dictionary(arena, a, entry);
     int64_t from = 0, to = 0;

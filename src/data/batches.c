@@ -48,7 +48,7 @@ const BatchForm *batch_form_of_path(Str path)
 {
     for (size_t i = 0; batch_forms[i]; i++)
         for (size_t k = 0; batch_forms[i]->endings[k]; k++)
-            if (str_ends(path, batch_forms[i]->endings[k])) return batch_forms[i];
+            if (str_ends_any_case(path, batch_forms[i]->endings[k])) return batch_forms[i];
     return NULL;
 }
 

@@ -11,7 +11,7 @@ typedef struct NpyWriter {
     BatchOut out;
     int column;
     int bytes;               /* of a number */
-    int64_t width, rows;     /* width 0: no row had a vector yet */
+    int64_t width, rows;     /* width 0: the table does not say it, and no row had a vector yet */
     int64_t late;            /* rows before the first vector */
     Buf nan;                 /* a row of NaN */
 } NpyWriter;
@@ -93,7 +93,9 @@ bool npy_create(Arena *arena, const ArrowFields *fields, const BatchOut *out, Ba
     for (int i = fields->n - 1; i >= 0; i--)
         if (is_vectors(&fields->field[i])) w->column = i;
     if (w->column < 0) return fail(err, EF_USAGE, "npy: found results without vectors, wanted a model that makes them");
-    w->bytes = fields->field[w->column].child[0].param[0] ? 4 : 2;
+    const ArrowField *vectors = &fields->field[w->column];
+    w->bytes = vectors->child[0].param[0] ? 4 : 2;
+    if (vectors->kind == ARROW_FIXED_LIST) w->width = vectors->param[0];
     put_head(w, head);
     return out->put(out->context, (Str){ head, HEAD }, err);
 }

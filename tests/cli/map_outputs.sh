@@ -28,7 +28,28 @@ for file in x.jsonl x.ndjson x.json x.txt; do form few.arrow $file '{"id":"0"'; 
 form few.arrow x.csv id,entities
 form few.parquet x.any PAR1
 form few.jsonl x.any '{"id":0'
-for file in x.arrow.gz x.jsonl.zst; do
+form few.jsonl x.ARROW ARROW1
+form few.jsonl x.Parquet PAR1
+form few.arrow x.JSONL '{"id":"0"'
+form few.arrow x.Csv id,entities
+refuses "tabs out" "x.TSV: found a name of tab-separated values, which are not written" map few.jsonl -o x.TSV
+[ ! -e x.TSV ]
+check $? "x.TSV was not made"
+works "a form for any name" map few.jsonl -o x.TSV --output-format csv
+
+# ---- names of inputs, whatever their case ----
+mkdir case && printf 'id,text\n7,bus to Goa\n' >case/a.CSV && cp few.parquet case/b.Parquet && gzip -c few.jsonl >case/c.JSONL.GZ
+printf 'id\ttext\n7\tbus to Goa\n' >case/d.TSV && cp few.arrow case/e.Arrow
+for file in a.CSV b.Parquet c.JSONL.GZ e.Arrow; do
+    prints "$file is read by its name" '"word":"goa"' map case/$file --aggregation simple --output-format jsonl
+done
+refuses "tabs in" "case/d.TSV: found tab-separated values, which are not read, wanted CSV" map case/d.TSV
+prints "what a .tsv is may be said" '"word":"goa"' map case/d.TSV --input-format text --aggregation simple
+refuses "tabs to infer" "found tab-separated values" "$EF" infer -m "$BUS" -i case/d.TSV
+works "a folder of them" map case --checkpoint case.out
+ls case.out | grep -c parquet >txt
+has "its files but that of tabs" '^4$'
+for file in x.arrow.gz x.jsonl.zst x.jsonl.GZ; do
     refuses "a name of what is packed" "$file: found a name of what is packed" map few.arrow -o $file
     [ ! -e $file ]
     check $? "$file was not made"
@@ -79,6 +100,22 @@ cp whole/x.parquet wanted.parquet
 refuses "a file that is there" 'x.parquet: is there already, and parquet cannot be gone on with' map few.jsonl -o whole/x.parquet
 same "a file that is there is left as it is" whole/x.parquet wanted.parquet
 refuses "npy cannot be gone on with" 'found npy, wanted jsonl or arrow' map few.jsonl -o whole/y.npy --resume
+VECTORS=$ROOT/tests/golden/sentence/mean
+printf '{"text":""}\n{"text":""}\n' >none.jsonl
+for dtype in f32 f16; do
+    "$EF" map -m "$VECTORS" none.jsonl --errors keep --dtype $dtype -o whole/none.npy 2>err
+    (echo '"x"' && cat none.jsonl) | "$EF" map -m "$VECTORS" --errors keep --dtype $dtype -o whole/some.npy 2>err
+    width=$(grep -ao "'shape': (3, [0-9]*)" whole/some.npy | tr -dc '0-9 ' | cut -d ' ' -f 3)
+    [ "${width:-0}" -gt 0 ] && grep -aq "'shape': (2, $width)" whole/none.npy
+    check $? "the width of vectors where all rows failed, $dtype: $(head -c 100 whole/none.npy | tail -c 90)"
+    tail -c +129 whole/none.npy >found.nan && tail -c $((2 * width * ${dtype#f} / 8)) whole/some.npy >wanted.nan
+    same "their NaN, $dtype" found.nan wanted.nan
+    rm -f whole/*.npy
+done
+printf '{"text":"x"}\n{"text":"y"}\n' | "$EF" map -m "$VECTORS" --dimensions 5 -o whole/five.npy 2>err
+grep -aq "'shape': (2, 5)" whole/five.npy
+check $? "of so many dimensions"
+rm -f whole/five.npy
 map few.jsonl -o whole/x.csv 2>err
 refuses "nor can CSV" 'x.csv: is there already, and csv cannot' map few.jsonl -o whole/x.csv
 rm whole/*

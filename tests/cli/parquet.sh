@@ -21,6 +21,11 @@ done
 [ "$(grep -c '"error"' found)" = 9 ] && grep -q '"message":"row 4: text: found null' txt
 check $? "a text that is null is a row that failed"
 
+# ---- what is not taken (docs/scale.md) ----
+mkdir -p values/lang=en && cp "$GOLDEN/pyarrow.parquet" values/lang=en/
+refuses "a value of a partition" '--keep: found no column "lang"' map values/lang=en/pyarrow.parquet --keep lang
+refuses "a text inside a struct" 'found no column "place.city"' map "$GOLDEN/pyarrow.parquet" --column place.city
+
 # ---- what goes out: equal to Arrow's ----
 columns=id,text,word,flag,score,small,day,time,price,vector,tags,place
 for how in "" "--vectors list --compression gzip" "--results tokens"; do

@@ -6,8 +6,12 @@ import ctypes
 import errno
 import gc
 import importlib.util
+import json
+import math
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -20,7 +24,16 @@ import encoderfile_c as ef
 from encoderfile_c import errors
 from test_core import NER, SIGNS, SLOW, TEXT, VECTORS, check_flat, python, rounds
 
+PROGRAM = os.environ.get("EF_PROGRAM", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "encoderfile"))
 LABELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "pipelines", "labels")
+
+
+def golden(*names: str) -> str:
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", *names)
+
+def golden_rows(*names: str) -> list[Any]:
+    with open(golden(*names), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
 # ---- Arrow's C structs ----
@@ -314,8 +327,6 @@ class Batches(unittest.TestCase):
             with self.subTest(options), self.assertRaisesRegex(kind, says):
                 self.ner.map_arrow(source, **options)
             self.assertTrue(source.asked == 0 and not source.held)
-        with self.assertRaisesRegex(errors.UnsupportedError, "wanted one that takes texts"):
-            ef.Model(SIGNS, threads=1).map_arrow(Source([TEXT]))
 
     def test_an_input_that_raises(self) -> None:
         for gil in (False, True):
@@ -581,6 +592,106 @@ class Pyarrow(unittest.TestCase):
             self.assertEqual([a == b for a, b in zip(found, alone)], [False, True, False])
             with self.assertRaisesRegex(errors.InputError, "found no column \"others\": did you mean \"other\""):
                 self.pa.table(model.map_arrow(table, column2="others"))
+
+    def command(self, model: str, table: Any, *flags: str) -> Any:
+        """What `map` makes of the table."""
+        if not os.path.exists(PROGRAM):
+            self.skipTest("no build/encoderfile to compare with")
+        with tempfile.TemporaryDirectory() as folder:
+            source, found = os.path.join(folder, "in.arrow"), os.path.join(folder, "found.arrow")
+            with self.pa.OSFile(source, "wb") as file, self.pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            done = subprocess.run([PROGRAM, "map", "-m", model, source, "-o", found, "--errors", "keep", "--threads", "1", *flags], capture_output=True, text=True)
+            self.assertTrue(os.path.exists(found), done.stderr)
+            return self.pa.ipc.open_file(found).read_all().replace_schema_metadata(None)
+
+    def check_as_command(self, model: str, table: Any, wrong: int, *flags: str, **options: Any) -> None:
+        """map_arrow answers like `map`, also where the batch is a slice of a larger one."""
+        pa = self.pa
+        wanted = self.command(model, table, *flags)
+        self.assertEqual((wanted.num_rows, wanted["error"].null_count), (table.num_rows, table.num_rows - wrong), wanted["error"].to_pylist())
+        with ef.Model(model, threads=1) as opened:
+            found = pa.table(opened.map_arrow(table, **options))
+            found.validate(full=True)
+            self.assertEqual((found.column_names, found.to_pylist()), (wanted.column_names, wanted.to_pylist()))
+            large = pa.concat_tables([table.slice(1), table, table]).combine_chunks().to_batches()[0]
+            batch = large.slice(table.num_rows - 1, table.num_rows)
+            self.assertEqual(pa.table(opened.map_arrow(batch, **options)).to_pylist(), wanted.to_pylist())
+
+    def test_texts_of_any_column_as_the_command(self) -> None:
+        pa = self.pa
+        texts = ["bus to Goa", None, "AC sleeper to Mumbai", ""]
+        for column in (pa.array(texts), pa.array(texts).dictionary_encode(), pa.array([one and one.encode() for one in texts], pa.large_binary()),
+                       pa.nulls(4)):
+            with self.subTest(str(column.type)):
+                self.check_as_command(NER, pa.table({"text": column, "odd": pa.array([1, 2, 3, 4], pa.duration("s"))}), 4 if column.type == pa.null() else 2)
+        lists: list[Any] = [["is it big?", "very big"], None, ["who", "in Goa"]]
+        for kind in (pa.list_(pa.string()), pa.large_list(pa.string_view()), pa.list_(pa.string(), 2)):
+            with self.subTest(str(kind)):
+                self.check_as_command(LABELS, pa.table({"text": pa.array(lists, kind)}), 1)
+        pairs = pa.table({"text": ["is it big?", "who", "where"], "text_pair": ["very big", None, "in Goa"]})
+        self.check_as_command(LABELS, pairs, 0)
+        self.check_as_command(LABELS, pairs.rename_columns(["text", "other"]), 0, "--column2", "other", column2="other")
+
+    def test_questions_and_choices_as_the_command(self) -> None:
+        pa = self.pa
+        asked = pa.table({"context": ["Ada was here", "Goa is there", None], "id": [1, 2, 3], "question": ["Who?", "Where?", "When?"]})
+        self.check_as_command(golden("question_answering", "bert"), asked, 1)
+        self.check_as_command(golden("question_answering", "bert"), asked, 1, "--top-k", "2", top_k=2)
+        rows = [row for row in golden_rows("multiple_choice", "choices.jsonl") if row["model"] == "bert"]
+        choices: list[Any] = [row["choices"] for row in rows]
+        choices[0] = None
+        for kind in (pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.dictionary(pa.int8(), pa.string()))):
+            with self.subTest(str(kind)):
+                self.check_as_command(golden("multiple_choice", "bert"), pa.table({"prompt": [row["prompt"] for row in rows], "choices": pa.array(choices, kind)}), 1)
+        with ef.Model(golden("multiple_choice", "bert")) as model:
+            with self.assertRaisesRegex(errors.InputError, 'found no column "choices"'):
+                model.map_arrow(asked.rename_columns(["prompt", "id", "x"]))
+            with self.assertRaisesRegex(ValueError, "column: found a model whose records have keys of their own"):
+                model.map_arrow(asked, column="context")
+
+    def test_pages_as_the_command(self) -> None:
+        pa = self.pa
+        rows = golden_rows("documents", "pages.jsonl")[:2]
+        path = golden("documents", "invoice.png")
+        with open(path, "rb") as file:
+            image = file.read()
+        boxes = pa.array([row["boxes"] for row in rows], pa.list_(pa.list_(pa.int32(), 4)))
+        page = pa.table({"words": [row["words"] for row in rows], "boxes": boxes, "question": ["What is the total?", None], "image": [image, image]})
+        self.check_as_command(golden("documents", "layoutlm_qa"), page, 1)
+        self.check_as_command(golden("documents", "layoutlmv3_qa"), page, 1)
+        self.check_as_command(golden("documents", "layoutlmv3_tags"), page.drop(["question"]), 0)
+        self.check_as_command(golden("documents", "layoutlmv3_class"), page.drop(["image"]).append_column("path", [[path, path + ".gone"]]), 1)
+        struct = pa.array([{"bytes": image, "path": None}, {"bytes": None, "path": path}], pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
+        self.check_as_command(golden("documents", "layoutlmv3_tags"), page.drop(["question"]).set_column(2, "image", struct), 0)
+
+    def test_pictures_and_sounds_as_the_command(self) -> None:
+        pa = self.pa
+        struct = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+        picture, sound = golden("images", "cmyk.jpg"), golden("sounds", "speech.flac")
+        cases: list[tuple[str, str, list[str]]] = [
+            (picture, "image", [golden("pictures", name) for name in ("vit", "segformer", "yolos", "vit_vectors")]),
+            (sound, "audio", [golden("speech", name) for name in ("ctc", "wav2vec2", "vectors")]),
+        ]
+        for path, key, models in cases:
+            with open(path, "rb") as file:
+                data = file.read()
+            paths, files, dicts = [path, None, path + ".gone"], [data, data[:20], data], [{"bytes": data, "path": "x"}, {"bytes": None, "path": path}, None]
+            for model in models:
+                with self.subTest(model):
+                    self.check_as_command(model, pa.table({"path": paths}), 2)
+                    self.check_as_command(model, pa.table({"file": paths}), 2, "--column", "file", column="file")
+                    self.check_as_command(model, pa.table({key: files}), 1)
+                    self.check_as_command(model, pa.table({key: pa.array(files, pa.binary_view())}), 1)
+                    self.check_as_command(model, pa.table({key: pa.array(dicts, struct)}), 1)
+                    self.check_as_command(model, pa.table({"x": pa.array(dicts, struct)}), 1, "--column", "x", column="x")
+        samples = [0.5 * math.sin(i / 7) for i in range(4000)]
+        for kind in (pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float32(), 4000), pa.list_(pa.float16())):
+            values = pa.array([samples, None, samples[::-1]], pa.list_(pa.float32())).cast(kind)
+            with self.subTest(str(kind)):
+                self.check_as_command(golden("speech", "ctc"), pa.table({"array": values, "sampling_rate": [16000, 16000, 8000]}), 1)
+        inside = pa.array([{"array": samples, "sampling_rate": 16000, "path": None}, None], pa.struct([("array", pa.list_(pa.float64())), ("path", pa.string()), ("sampling_rate", pa.int64())]))
+        self.check_as_command(golden("speech", "ctc"), pa.table({"audio": inside}), 1)
 
     def test_kept_columns_of_any_type(self) -> None:
         pa = self.pa
