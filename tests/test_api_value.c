@@ -32,7 +32,8 @@ static bool same(const ef_value *found, const Value *wanted)
                  same(&found->as.items[2 * i + 1], &wanted->map.items[i].value);
         return ok;
     case V_F32:
-    case V_BYTES: break;
+    case V_BYTES:
+    case V_UINT: break;
     }
     return false;
 }
