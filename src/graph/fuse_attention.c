@@ -79,6 +79,18 @@ static bool match_relative(const Finder *f, const GraphNode *n, double factor, R
     return true;
 }
 
+/* The transpose of the same, times constants: a Transpose may have been moved behind them (channels_last.c). */
+static bool match_turned(const Finder *f, const GraphNode *transpose, double factor, Match *m)
+{
+    double c;
+    int value = heads_through(f, transpose->in[0]);
+    for (int k = 0; k < MOST_DEPTH && scalar_factor(f->g, graph_producer(f->g, value), &value, &c); k++) {
+        factor *= c;
+        value = heads_through(f, value);
+    }
+    return match_relative(f, graph_producer(f->g, value), factor, &m->p2c);
+}
+
 static bool is_added(const Symbols *s, int sum, int v)
 {
     return s->t[v].type == T_F32 && s->t[v].rank >= 0 && s->t[v].rank <= 4 && s->t[sum].rank == 4;
@@ -143,9 +155,7 @@ static bool match_terms(const Finder *f, int value, double factor, int depth, Ma
     const GraphNode *n = graph_producer(f->g, value);
     if (!n || depth == 0) return false;
     if (match_product(f, n, factor, m) || match_relative(f, n, factor, &m->c2p)) return true;
-    if (swaps_last(n) && match_relative(f, graph_producer(f->g, heads_through(f, n->in[0])), factor,
-                                        &m->p2c))
-        return true;
+    if (swaps_last(n) && match_turned(f, n, factor, m)) return true;
     if (match_sum(f, n, factor, depth, m) || match_where(f, n, factor, depth, m) ||
         match_windows(f, n, factor, depth, m))
         return true;
