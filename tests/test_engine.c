@@ -325,7 +325,7 @@ static void verdict(const char *dir, const char *name)
 {
     Case c;
     const char *why = NULL;
-    static const char *const padded[] = { "nomask", "unmasked", "bias", "fromend" };
+    static const char *const padded[] = { "nomask", "unmasked", "bias", "fromend", "deberta-conv" };
     bool want = true;
     for (size_t i = 0; i < COUNT(padded); i++) want &= !strstr(name, padded[i]);
     if (load(&c, dir, false)) {

@@ -127,6 +127,9 @@ CASES = {
     "deberta-keys17": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, pos_att_type=["p2c"], position_buckets=-1),
                                                              **dict(SIZES, num_hidden_layers=1)), 17, "script", 2,
                        None),  # positions give numbers to keys alone
+    "deberta-conv18": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, conv_kernel_size=3, conv_act="gelu"),
+                                                             **dict(SIZES, num_hidden_layers=1)), 18, "dynamo", 2,
+                       None),
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
