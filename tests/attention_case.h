@@ -50,7 +50,7 @@ static const Row attention[] = {
     [Y] = { "Reshape", "tokens [0,0,8]", "y" },
 };
 
-enum { EDITS = 7 };
+enum { EDITS = 16 };
 typedef struct Edit {
     int at; /* beyond Y: one more row */
     Row row;

@@ -3,6 +3,28 @@
  * several layers. */
 #include "attention_case.h"
 
+/* Four heads of 2 for the queries; `heads` of them for keys and values, which `rows` bring to four: k5 to k8, v5 to v8. */
+#define GROUPED(heads, columns, ...)                                                               \
+    { { Q4, { "Reshape", "q [0,0,4,2]", "q4" } },                                                  \
+      { K, { "MatMul", "x wk:8x" #columns, "k" } },                                                \
+      { V, { "MatMul", "x wv:8x" #columns, "v" } },                                                \
+      { K4, { "Reshape", "k [0,0," #heads ",2]", "k4" } },                                         \
+      { V4, { "Reshape", "v [0,0," #heads ",2]", "v4" } },                                         \
+      { KH, { "Transpose perm=0,2,1,3", "k4", "k5" } },                                            \
+      { VH, { "Transpose perm=0,2,1,3", "v4", "v5" } },                                            \
+      { Y + 1, { "Transpose perm=0,1,3,2", "k8", "kh" } },                                         \
+      { Y + 2, { "Identity", "v8", "vh" } },                                                       \
+      __VA_ARGS__ }
+/* Unsqueeze at `axis`, repeated, and joined. */
+#define REPEATED(n, from, axis, op, shape, to)                                                     \
+    { Y + n, { "Unsqueeze", from " [" #axis "]", to "_one" } },                                    \
+    { Y + n + 1, { op, to "_one " shape, to "_many" } },                                           \
+    { Y + n + 2, { "Reshape", to "_many [0,4,-1,2]", to } }
+#define BOTH(axis, op, shape) REPEATED(3, "k5", axis, op, shape, "k8"), REPEATED(6, "v5", axis, op, shape, "v8")
+#define PICKED(which)                                                                              \
+    { Y + 3, { "Gather axis=1", "k5 " which, "k8" } }, { Y + 4, { "Gather axis=1", "v5 " which, "v8" } }
+#define NO_MASK { MASKED, { "Identity", "scaled", "masked" } }
+
 static const Variant variants[] = {
     { "as it is", true, { { 0 } } },
     { "scaled by Div", true, { { SCALED, { "Div", "scores 2.0", "scaled" } } } },
@@ -94,6 +116,33 @@ static const Variant variants[] = {
     { "one head of values for all",
       false,
       { { V, { "MatMul", "x wv:8x4", "v" } }, { V4, { "Reshape", "v [0,0,1,4]", "v4" } } } },
+    { "one head of keys and values for all",
+      true,
+      { { K, { "MatMul", "x wk:8x4", "k" } },
+        { K4, { "Reshape", "k [0,0,1,4]", "k4" } },
+        { V, { "MatMul", "x wv:8x4", "v" } },
+        { V4, { "Reshape", "v [0,0,1,4]", "v4" } } } },
+    { "two heads of keys for four", true, GROUPED(2, 4, BOTH(2, "Expand", "[1,1,2,1,1]")) },
+    { "two heads of keys for four, by Tile", true, GROUPED(2, 4, BOTH(2, "Tile", "[1,1,2,1,1]")) },
+    { "two heads of keys for four, chosen", true, GROUPED(2, 4, PICKED("[0,0,1,1]")) },
+    { "two heads of keys for four, no mask", true, GROUPED(2, 4, PICKED("[0,0,1,1]"), NO_MASK) },
+    { "one head of keys, repeated", true, GROUPED(1, 2, BOTH(2, "Expand", "[1,1,4,1,1]")) },
+    { "both heads again behind the first two", false, GROUPED(2, 4, BOTH(1, "Expand", "[1,2,1,1,1]")) },
+    { "heads in turn", false, GROUPED(2, 4, PICKED("[0,1,0,1]")) },
+    { "the second head first", false, GROUPED(2, 4, PICKED("[1,1,0,0]")) },
+    { "two of four heads, twice", false, GROUPED(4, 8, PICKED("[0,0,1,1]")) },
+    { "keys repeated in one order, values in another",
+      false,
+      GROUPED(2, 4, { Y + 3, { "Gather axis=1", "k5 [0,0,1,1]", "k8" } },
+              { Y + 4, { "Gather axis=1", "v5 [0,1,0,1]", "v8" } }) },
+    { "one head of values for all, two of keys for four",
+      false,
+      GROUPED(2, 4, { V, { "MatMul", "x wv:8x2", "v" } }, { V4, { "Reshape", "v [0,0,1,2]", "v4" } },
+              { Y + 3, { "Gather axis=1", "k5 [0,0,1,1]", "k8" } }, { Y + 4, { "Identity", "v5", "v8" } }) },
+    { "queries scaled column by column", true,
+      { { Q4, { "Reshape", "q [0,0,2,4]", "q5" } }, { Y + 1, { "Mul", "q5 s:4", "q4" } } } },
+    { "queries scaled behind the heads", false,
+      { { QH, { "Transpose perm=0,2,1,3", "q4", "q5" } }, { Y + 1, { "Mul", "q5 s:4", "qh" } } } },
     { "the scores twice", true, { { SCALED, { "Add", "scores scores", "scaled" } } } },
     { "three masks",
       false,

@@ -147,6 +147,24 @@ static void attention_all_masked(AttentionFn *run, float tolerance)
     }
 }
 
+/* Keys and values of one head for `group`, as if each had a copy of its own. */
+static void same_as_repeated(AttentionFn *run, const int32_t start[ROWS + 1], int group)
+{
+    Scene s = scene(start, 2 * group, 24, 0, MASK_NONE);
+    const int64_t D = s.a.D, C = s.a.H * D, T = start[ROWS];
+    s.a.group = group;
+    float *shared = scene_run(&s, run, INT32_MAX);
+    for (int64_t t = 0; t < 2 * T; t++) { /* keys, then values; from the last head on */
+        float *row = s.qkv + t / 2 * 3 * C + (1 + t % 2) * C;
+        for (int h = s.a.H - 1; h > 0; h--) memmove(row + h * D, row + h / group * D, (size_t)D * sizeof *row);
+    }
+    s.a.group = 0;
+    float *own = scene_run(&s, run, INT32_MAX);
+    CHECK(same(shared, own, s.out_bytes));
+    unwall(shared), unwall(own), unwall(s.scratch);
+    free(s.qkv);
+}
+
 static void attention_cases(AttentionFn *run, bool bf16)
 {
     static const int32_t starts[][ROWS + 1] = { { 0, 1, 3, 18, 34 },    /* 1, 2, 15, 16 */
@@ -161,6 +179,13 @@ static void attention_cases(AttentionFn *run, bool bf16)
                     int H = (int)d % 3 + 1;
                     attention_case(run, scene(starts[b], H, sizes[d], windows[w], m), bf16);
                 }
+    for (size_t b = 0; b < COUNT(starts); b++) /* heads that share keys and values */
+        for (int i = 0; i < 6; i++) {
+            Scene s = scene(starts[b], i % 2 ? 6 : 4, i % 3 ? 32 : 20, i % 2 ? 5 : 0, i % 2 ? MASK_FULL : MASK_NONE);
+            s.a.group = i < 2 ? s.a.H : 2;
+            attention_case(run, s, bf16);
+            same_as_repeated(run, starts[b], 1 + i);
+        }
     attention_all_masked(run, bf16 ? 5e-3f : 1e-6f);
 }
 

@@ -243,16 +243,16 @@ static void project_joint(Encoder *m, const char *inside, Str x, Str part[3])
     Builder *b = m->b;
     int64_t C = m->n[K_HIDDEN], H = m->n[K_HEADS], D = C / H;
     Str all = layer_linear(b, build_path(b, "%s.in_proj", inside), x, 3 * C, C);
-    all = NODE(b, inside, "Transpose", NODE(b, inside, "Reshape", all, INTS(b, 0, 0, H, 3 * D)));
-    build_attr_ints(b, "perm", perm_tokens, 4);
-    part[0] = NODE(b, inside, "Split", all, INTS(b, D, D, D));
+    part[0] = NODE(b, inside, "Split", NODE(b, inside, "Reshape", all, INTS(b, 0, 0, H, 3 * D)), INTS(b, D, D, D));
     build_attr_int(b, "axis", -1);
     part[1] = build_more(b), part[2] = build_more(b);
     for (int i = 0; i < 3; i++) {
-        if (!bias[i]) continue;
-        Str w = build_weight(b, inside, bias[i], 1, &C);
-        w = NODE(b, inside, "Reshape", w, INTS(b, 1, H, 1, D));
-        part[i] = NODE(b, inside, "Add", part[i], w);
+        if (bias[i]) {
+            Str w = build_weight(b, inside, bias[i], 1, &C);
+            part[i] = NODE(b, inside, "Add", part[i], NODE(b, inside, "Reshape", w, INTS(b, H, D)));
+        }
+        part[i] = NODE(b, inside, "Transpose", part[i]);
+        build_attr_ints(b, "perm", perm_tokens, 4);
     }
 }
 

@@ -13,9 +13,10 @@ typedef struct Finder {
 } Finder;
 
 typedef struct Heads { /* queries, keys or values, as heads of a value [B, S, ...] */
-    int source;
-    int64_t at; /* its first column */
+    int source;   /* [B, S, columns], or the heads themselves: [B, S, H, D] */
+    int64_t at;   /* its first column */
     int64_t H, D;
+    int64_t copies; /* of each head, side by side, in what is multiplied */
     double scale;
     int cos, sin; /* -1: not rotated */
 } Heads;
@@ -24,7 +25,7 @@ typedef struct Heads { /* queries, keys or values, as heads of a value [B, S, ..
  * elements. */
 bool counts_tokens(const Finder *, int64_t dim);
 /* value is the source's columns as [B, S, H, D] with axes in the order `wanted`, times constants,
- * perhaps rotated (heads.c). */
+ * perhaps rotated, and each head repeated (heads.c). */
 bool heads_match(const Finder *, int value, const int wanted[4], Heads *);
 /* Behind Reshapes that only join or part batch and heads: [B, H, x, y] and [B * H, x, y]. */
 int heads_through(const Finder *, int value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuse_attention.c - multi-head attention as exporters write it becomes one Attention node on [B, S, C]:
  *
- *   q, k, v   heads of [B, S, C] (heads.c)
+ *   q, k, v   heads of [B, S, C] (heads.c); of k and v perhaps fewer, each for a group of q's
  *   scores    MatMul(q, k') + masks and biases, each times constants, in any order; DeBERTa adds
  *             GatherElements(MatMul(q, P'), index) and the transpose of the same with k, where P, a
  *             table of relative positions, and the index are made from shapes alone
@@ -79,6 +79,18 @@ static bool match_relative(const Finder *f, const GraphNode *n, double factor, R
     return true;
 }
 
+/* The transpose of the same, times constants: a Transpose may have been moved behind them (channels_last.c). */
+static bool match_turned(const Finder *f, const GraphNode *transpose, double factor, Match *m)
+{
+    double c;
+    int value = heads_through(f, transpose->in[0]);
+    for (int k = 0; k < MOST_DEPTH && scalar_factor(f->g, graph_producer(f->g, value), &value, &c); k++) {
+        factor *= c;
+        value = heads_through(f, value);
+    }
+    return match_relative(f, graph_producer(f->g, value), factor, &m->p2c);
+}
+
 static bool is_added(const Symbols *s, int sum, int v)
 {
     return s->t[v].type == T_F32 && s->t[v].rank >= 0 && s->t[v].rank <= 4 && s->t[sum].rank == 4;
@@ -143,9 +155,7 @@ static bool match_terms(const Finder *f, int value, double factor, int depth, Ma
     const GraphNode *n = graph_producer(f->g, value);
     if (!n || depth == 0) return false;
     if (match_product(f, n, factor, m) || match_relative(f, n, factor, &m->c2p)) return true;
-    if (swaps_last(n) && match_relative(f, graph_producer(f->g, heads_through(f, n->in[0])), factor,
-                                        &m->p2c))
-        return true;
+    if (swaps_last(n) && match_turned(f, n, factor, m)) return true;
     if (match_sum(f, n, factor, depth, m) || match_where(f, n, factor, depth, m) ||
         match_windows(f, n, factor, depth, m))
         return true;
@@ -175,6 +185,13 @@ static const GraphNode *match_softmax(const Finder *f, int value, bool *guarded)
 static bool same_heads(const Heads *a, const Heads *b)
 {
     return a->H == b->H && a->D == b->D;
+}
+
+/* Every head of queries has its own of keys and values, or some share one. */
+static bool heads_agree(const Heads *q, const Heads *k, const Heads *v)
+{
+    if (q->copies != 1 || k->D != q->D || !same_heads(k, v) || k->copies != v->copies) return false;
+    return q->H % k->H == 0 && (q->H / k->H == k->copies || (k->H == 1 && k->copies == 1));
 }
 
 static bool same_source(const Heads *a, const Heads *b)
@@ -212,14 +229,14 @@ static bool mask_has_keys(const Finder *f, const Match *m)
 /* What was found separately belongs together. */
 static bool agrees(const Finder *f, const Match *m, const Tensor *out)
 {
-    if (!m->product || !same_heads(&m->q, &m->k) || !same_heads(&m->q, &m->v) ||
-        m->v.scale != 1 || m->v.cos >= 0 || out->dim[2] != m->v.H * m->v.D || !mask_has_keys(f, m))
+    if (!m->product || !heads_agree(&m->q, &m->k, &m->v) || m->v.scale != 1 || m->v.cos >= 0 ||
+        out->dim[2] != m->q.H * m->v.D || !mask_has_keys(f, m))
         return false;
     const int64_t *q = f->s.t[m->q.source].dim, *k = f->s.t[m->k.source].dim, *v = f->s.t[m->v.source].dim;
     if (q[1] != out->dim[1] || k[1] != v[1] || q[0] != k[0] || q[0] != v[0]) return false;
     if (q[1] != k[1] && (m->q.cos >= 0 || m->c2p.table >= 0 || m->p2c.table >= 0)) return false;
     if (!same_angles(f, m->q.cos, m->k.cos) || !same_angles(f, m->q.sin, m->k.sin)) return false;
-    if ((m->c2p.table >= 0 || m->p2c.table >= 0) && m->q.cos >= 0) return false;
+    if ((m->c2p.table >= 0 || m->p2c.table >= 0) && (m->q.cos >= 0 || m->k.H != m->q.H)) return false;
     return (m->c2p.table < 0 || same_source(&m->c2p.heads, &m->q)) &&
            (m->p2c.table < 0 || same_source(&m->p2c.heads, &m->k));
 }
@@ -361,6 +378,22 @@ static bool add_relative(const Finder *f, const Match *m, int in[ATT_INPUTS], in
     return true;
 }
 
+static int64_t columns_of(const Finder *f, const Heads *h)
+{
+    const Tensor *t = &f->s.t[h->source];
+    return t->rank == 3 ? t->dim[2] : h->H * h->D;
+}
+
+/* The source as [B, S, columns]. */
+static int in_columns(const Finder *f, const Heads *h, int *i)
+{
+    if (f->s.t[h->source].rank == 3) return h->source;
+    Tensor shape = { .type = T_I64, .rank = 1, .dim = { 3 } };
+    shape.data = memcpy(ARRAY(f->g->arena, int64_t, 3), (int64_t[]){ 0, 0, h->H * h->D }, 3 * sizeof(int64_t));
+    int to = graph_add_constant(f->g, str_format(f->g->arena, "#columns%d", f->g->n_value), &shape);
+    return insert(f, "Reshape", (int[]){ h->source, to }, 2, i);
+}
+
 static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
 {
     Graph *g = f->g;
@@ -368,7 +401,8 @@ static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
     int in[ATT_INPUTS], n = ATT_MASK + 1;
     for (int k = 0; k < ATT_INPUTS; k++) in[k] = -1;
     if (!add_relative(f, m, in, &P)) return;
-    in[ATT_Q] = m->q.source, in[ATT_K] = m->k.source, in[ATT_V] = m->v.source;
+    in[ATT_Q] = in_columns(f, &m->q, i), in[ATT_K] = in_columns(f, &m->k, i);
+    in[ATT_V] = in_columns(f, &m->v, i);
     in[ATT_COS] = m->q.cos, in[ATT_SIN] = m->q.sin;
     in[ATT_MASK] = with_windows(f, m, made_mask(f, m, before, i), i);
     for (int k = n; k < ATT_INPUTS; k++)
@@ -376,7 +410,8 @@ static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
     GraphNode *made = graph_replace(g, *i, "Attention", in, n, g->node[*i]->out[0]);
     node_set_int(g, made, "heads", m->q.H);
     node_set_float(g, made, "scale", (float)m->scale);
-    if (m->q.H * m->q.D != f->s.t[m->q.source].dim[2] || m->q.at || m->k.at || m->v.at) {
+    if (m->k.H != m->q.H) node_set_int(g, made, "kv_heads", m->k.H);
+    if (m->q.H * m->q.D != columns_of(f, &m->q) || m->q.at || m->k.at || m->v.at) {
         node_set_int(g, made, "size", m->q.D);
         node_set_int(g, made, "q_at", m->q.at);
         node_set_int(g, made, "k_at", m->k.at);

@@ -2,7 +2,8 @@
  * heads.c - how exporters cut a value [B, S, C] into heads and bring these to a matrix product:
  *
  *   Reshape [B,S,H,D], or one third of [B,S,3,H,D]; Transposes, some of them on [B*H,S,D];
- *   constant factors; x * cos + Concat(-x2, x1) * sin, the rotation of ModernBERT and ESM
+ *   constant factors; x * cos + Concat(-x2, x1) * sin, the rotation of ModernBERT and ESM; heads of
+ *   keys and values repeated for groups of queries: Unsqueeze, Expand (or Tile) and Reshape, or Gather
  *
  * in any order. Followed backwards, from the product to the value. */
 #include "attention.h"
@@ -251,24 +252,100 @@ static bool is_rotated(const Finder *f, const GraphNode *add, int *x, Heads *h)
     return match_turn(f, a, b, x, h) || match_turn(f, b, a, x, h);
 }
 
+/* ---- heads that several queries share ---- */
+/* small and large differ in nothing but `axis`, where small has `from` and large `to`. */
+static bool differs_at(const Tensor *small, const Tensor *large, int axis, int64_t from, int64_t to)
+{
+    if (small->rank != large->rank) return false;
+    for (int i = 0; i < small->rank; i++) {
+        const bool here = i == axis;
+        if (small->dim[i] == DIM_UNKNOWN || small->dim[i] != (here ? from : large->dim[i]) ||
+            (here && large->dim[i] != to))
+            return false;
+    }
+    return true;
+}
+
+/* Four axes with one more behind `axis`, and of that length. */
+static bool has_inner_axis(const Tensor *five, const Tensor *four, int axis, int64_t length)
+{
+    if (five->rank != 5 || four->rank != 4 || five->dim[axis + 1] != length) return false;
+    for (int i = 0; i < 4; i++) {
+        const int64_t dim = five->dim[i + (i > axis)];
+        if (dim == DIM_UNKNOWN || dim != four->dim[i]) return false;
+    }
+    return true;
+}
+
+/* Reshape(Expand(Unsqueeze(x))): each of axis `axis` of x so many times; perhaps heads and batch are joined with it. */
+static bool is_expanded(const Finder *f, const GraphNode *join, int axis, int *x, int64_t *copies)
+{
+    const GraphNode *repeat = graph_producer(f->g, join->in[0]);
+    if (!graph_is(join, "Reshape") || !(graph_is(repeat, "Expand") || graph_is(repeat, "Tile"))) return false;
+    const GraphNode *one = graph_producer(f->g, repeat->in[0]);
+    if (!graph_is(one, "Unsqueeze") && !graph_is(one, "Reshape")) return false;
+    const Tensor *out = &f->s.t[join->out[0]], *many = &f->s.t[repeat->out[0]];
+    const Tensor *single = &f->s.t[repeat->in[0]], *in = &f->s.t[one->in[0]];
+    if (in->rank != 4 || many->rank != 5 || axis > 2) return false;
+    *x = one->in[0], *copies = many->dim[axis + 1];
+    const int64_t few = in->dim[axis], all = out->rank == 4 ? out->dim[axis] : -1;
+    if (few <= 0 || *copies <= 0 || !has_inner_axis(single, in, axis, 1) ||
+        !differs_at(single, many, axis + 1, 1, *copies))
+        return false;
+    if (all < 0) return axis == 1 && joined(f, in, out);
+    return all % few == 0 && all / few == *copies && differs_at(in, out, axis, few, all);
+}
+
+/* Gather(x, [0, 0, 1, 1, ..]) */
+static bool is_gathered(const Finder *f, const GraphNode *n, int axis, int *x, int64_t *copies)
+{
+    if (!graph_is(n, "Gather") || !f->g->value[n->in[1]].constant) return false;
+    const Tensor *at = &f->g->value[n->in[1]].t, *in = &f->s.t[n->in[0]];
+    const int64_t by = onnx_int(n->node, "axis", 0);
+    if (in->rank != 4 || at->rank != 1 || (by < 0 ? by + 4 : by) != axis || in->dim[axis] <= 0) return false;
+    *x = n->in[0], *copies = at->dim[0] / in->dim[axis];
+    bool whole = *copies > 0 && at->dim[0] == *copies * in->dim[axis];
+    for (int64_t i = 0; whole && i < at->dim[0]; i++) whole = tensor_get_int(at, i) == i / *copies;
+    return whole;
+}
+
+static bool repeats_heads(const Finder *f, const GraphNode *n, int axis, int *x, Heads *h)
+{
+    int64_t copies;
+    if (!n || h->copies > 1) return false;
+    if (!is_expanded(f, n, axis, x, &copies) && !is_gathered(f, n, axis, x, &copies)) return false;
+    return h->copies = copies, true;
+}
+
+/* Heads that were made otherwise, of a norm of each of them as a rule. */
+static bool takes_heads(const Finder *f, int v, Heads *h)
+{
+    const Tensor *t = &f->s.t[v];
+    if (t->rank != 4 || t->type != T_F32 || (!f->rows && t->dim[0] != DIM_BATCH) || !counts_tokens(f, t->dim[1]))
+        return false;
+    h->source = v, h->H = t->dim[2], h->D = t->dim[3];
+    return h->H > 0 && h->D > 0;
+}
+
 bool heads_match(const Finder *f, int value, const int wanted[4], Heads *h)
 {
     int total[4] = { 0, 1, 2, 3 };
-    *h = (Heads){ .scale = 1, .cos = -1, .sin = -1 };
+    *h = (Heads){ .copies = 1, .scale = 1, .cos = -1, .sin = -1 };
     for (int step = 0; step < MOST_STEPS; step++) {
         const GraphNode *n = graph_producer(f->g, value);
         double factor;
         int x;
-        if (joins_or_parts(f, n)) value = n->in[0];
+        if (repeats_heads(f, n, total[1], &x, h)) value = x;
+        else if (joins_or_parts(f, n)) value = n->in[0];
         else if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
         else if (scalar_factor(f->g, n, &value, &factor)) h->scale *= factor;
         else if (is_rotated(f, n, &x, h)) value = x;
         else break;
     }
     const GraphNode *n = graph_producer(f->g, value);
-    bool found = n && (graph_is(n, "Reshape") ? splits_heads(f, n, 0, h)
-                                              : takes_part(f, value, total, h));
-    if (!found || memcmp(total, wanted, sizeof total) != 0) return false;
-    widen_source(f, h);
+    bool columns = n && (graph_is(n, "Reshape") ? splits_heads(f, n, 0, h)
+                                                : takes_part(f, value, total, h));
+    if ((!columns && !takes_heads(f, value, h)) || memcmp(total, wanted, sizeof total) != 0) return false;
+    if (columns) widen_source(f, h);
     return true;
 }

@@ -101,6 +101,7 @@ typedef struct Attention {
     ByDistance by_query, by_key; /* added too, where B and H are 1, and never to rows of bf16:
                                  * of query i at d = j - i, of key j at d = i - j */
     int B, H, D;
+    int group;                  /* heads of q that share one of k and v, head h / group; 0: each has its own */
     int window;                 /* 0: every token sees its whole row; w: only |i - j| <= w */
     float scale;
     /* Rows of bf16, only for an attention_bf16 that is not the table's attention, and D a multiple
@@ -109,6 +110,11 @@ typedef struct Attention {
     uint16_t *outb;             /* row_bf16(H * D) apart */
     int64_t ldb;
 } Attention;
+/* The first column of the keys and values of head h. */
+static inline int64_t attention_kv_column(const Attention *a, int h)
+{
+    return (int64_t)(a->group ? h / a->group : h) * a->D;
+}
 /* Queries q0..q1 (counted inside the row) of row r, head h. scratch: attention_scratch() floats. */
 typedef void AttentionFn(const Attention *, int r, int h, int64_t q0, int64_t q1, float *scratch);
 

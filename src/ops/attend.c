@@ -52,6 +52,12 @@ static int64_t head_size(const OpCall *c)
     return op_attr_int(c, "size", H > 0 ? c->in[0]->dim[2] / H : 0);
 }
 
+/* Heads of keys and values: as many as of queries, or one for every few of them. */
+static int64_t kv_heads(const OpCall *c)
+{
+    return op_attr_int(c, "kv_heads", op_attr_int(c, "heads", 0));
+}
+
 static bool source_fits(const OpCall *c, int i, int64_t H, int64_t D, Err *err)
 {
     static const char *const at[] = { "q_at", "k_at", "v_at" };
@@ -103,12 +109,14 @@ static bool attend_shape(OpCall *c, Err *err)
     const Tensor *q = c->in[0];
     if (q->rank != 3) return op_wrong_input(c, 0, "[B, S, C]", err);
     if (H <= 0 || H > q->dim[2]) return op_fail(c, err, "%lld heads", (long long)H);
-    int64_t D = head_size(c);
+    int64_t D = head_size(c), KV = kv_heads(c);
+    if (KV <= 0 || H % KV || (KV < H && (op_in(c, ATT_C2P) || op_in(c, ATT_P2C))))
+        return op_fail(c, err, "%lld heads of keys for %lld of queries", (long long)KV, (long long)H);
     if (D <= 0 || D > q->dim[2] || (!onnx_attr(c->node, "size") && q->dim[2] % H))
         return op_fail(c, err, "%lld columns are not divisible by %lld heads", (long long)q->dim[2],
                        (long long)H);
     for (int i = ATT_Q; i <= ATT_V; i++)
-        if (!source_fits(c, i, H, D, err)) return false;
+        if (!source_fits(c, i, i == ATT_Q ? H : KV, D, err)) return false;
     if (q->dim[0] * q->dim[1] > INT32_MAX || q->dim[0] * H > INT32_MAX || q->dim[2] > INT32_MAX)
         return op_wrong_input(c, 0, "fewer than 2^31 tokens, rows of heads and columns", err);
     return tables_fit(c, H, D, err) &&
@@ -454,11 +462,11 @@ static void attend_apart(const AttendJob *job, int row, int h, int64_t from, int
 {
     Attention a = job->a;
     const int32_t start[2] = { 0, (int32_t)job->keys };
-    const int64_t D = a.D;
+    const int64_t D = a.D, kv = attention_kv_column(&a, h);
     a.q += row * job->S * a.ldq + h * D, a.out += row * job->S * a.ldo + h * D;
-    a.k += row * job->keys * a.ldk + h * D, a.v += row * job->keys * a.ldv + h * D;
+    a.k += row * job->keys * a.ldk + kv, a.v += row * job->keys * a.ldv + kv;
     if (a.mask) a.mask += row % job->masks * a.mask_row + h * a.mask_head;
-    a.start = start, a.B = a.H = 1;
+    a.start = start, a.B = a.H = 1, a.group = 0;
     job->attend(&a, 0, 0, from, to, scratch);
 }
 
@@ -495,9 +503,10 @@ static void attend_one(AttendJob *job, int row, int h, int64_t from, int64_t to,
         return;
     }
     AttendRow r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
-    r.a.start = r.start, r.a.B = r.a.H = 1;
-    r.a.q += first * all->ldq + h * D, r.a.k += first * all->ldk + h * D;
-    r.a.v += first * all->ldv + h * D, r.a.out += first * all->ldo + h * D;
+    const int64_t kv = attention_kv_column(all, h);
+    r.a.start = r.start, r.a.B = r.a.H = 1, r.a.group = 0;
+    r.a.q += first * all->ldq + h * D, r.a.k += first * all->ldk + kv;
+    r.a.v += first * all->ldv + kv, r.a.out += first * all->ldo + h * D;
     if (all->mask) r.a.mask += row * all->mask_row + h * all->mask_head;
     r.mask = r.a.mask;
     r.scratch =
@@ -529,7 +538,7 @@ static const int32_t *equal_rows(const OpCall *c, int64_t B, int64_t S)
 static Attention attend_arguments(const OpCall *c, int64_t B)
 {
     const Tensor *q = c->in[ATT_Q], *k = c->in[ATT_K], *v = c->in[ATT_V];
-    int64_t H = op_attr_int(c, "heads", 1), D = head_size(c);
+    int64_t H = op_attr_int(c, "heads", 1), D = head_size(c), KV = kv_heads(c);
     return (Attention){ .q = (const float *)q->data + op_attr_int(c, "q_at", 0),
                         .k = (const float *)k->data + op_attr_int(c, "k_at", 0),
                         .v = (const float *)v->data + op_attr_int(c, "v_at", 0),
@@ -541,6 +550,7 @@ static Attention attend_arguments(const OpCall *c, int64_t B)
                         .B = (int)B,
                         .H = (int)H,
                         .D = (int)D,
+                        .group = KV < H ? (int)(H / KV) : 0,
                         .scale = onnx_float(c->node, "scale", 1) };
 }
 

@@ -90,6 +90,9 @@ DEBERTA = dict(relative_attention=True, position_buckets=8, pos_att_type=["p2c",
 MODERN = dict(local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
               cls_token_id=1, sep_token_id=2)
 
+GROUPED = dict(SIZES, hidden_size=32, num_attention_heads=4, num_key_value_heads=2, head_dim=8, pad_token_id=0,
+               bos_token_id=1, eos_token_id=2)
+
 # name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes (0 rows: any) or None
 CASES = {
     "bert-script11": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 11, "script", 3, None),
@@ -124,6 +127,9 @@ CASES = {
     "deberta-keys17": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, pos_att_type=["p2c"], position_buckets=-1),
                                                              **dict(SIZES, num_hidden_layers=1)), 17, "script", 2,
                        None),  # positions give numbers to keys alone
+    "deberta-conv18": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, conv_kernel_size=3, conv_act="gelu"),
+                                                             **dict(SIZES, num_hidden_layers=1)), 18, "dynamo", 2,
+                       None),
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
@@ -143,6 +149,12 @@ CASES = {
     "pooled-unmasked17": (Pooled, lambda x, mask: x.mean(1), 17, "script", 2, None),
     "mpnet-dynamo18": (tf.MPNetModel, tf.MPNetConfig(**dict(SIZES, max_position_embeddings=50)), 18, "dynamo", 2,
                        None),
+    "eurobert-grouped17": (tf.EuroBertModel, tf.EuroBertConfig(mask_token_id=3, **GROUPED), 17, "script", 2, None),
+    "eurobert-grouped18": (tf.EuroBertModel, tf.EuroBertConfig(mask_token_id=3, **GROUPED), 18, "dynamo", 2, None),
+    "qwen3-grouped17": (tf.Qwen3Model, tf.Qwen3Config(use_cache=False, **GROUPED), 17, "script", 2, None),  # causal
+    "qwen3-grouped18": (tf.Qwen3Model, tf.Qwen3Config(use_cache=False, **GROUPED), 18, "dynamo", 2, None),
+    "eurobert-grouped-fixed18": (tf.EuroBertModel, tf.EuroBertConfig(mask_token_id=3, **GROUPED), 18, "dynamo", 2,
+                                 (3, 44)),
 }
 
 

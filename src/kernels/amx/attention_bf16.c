@@ -260,18 +260,19 @@ static void amx_fill_up(const AmxHead *h, int64_t q0, int64_t q1)
 void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *scratch)
 {
     int64_t first = a->start[r], head = (int64_t)h * a->D, n = a->start[r + 1] - first;
+    const int64_t kv = attention_kv_column(a, h);
     if (n < LEAST && !a->qb && !a->outb) {
         avx512_attention(a, r, h, q0, q1, scratch);
         return;
     }
     AmxKeys keys = amx_keys_of(a, n, q0, q1);
-    AmxHead one = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
-                 .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head, .n = n,
+    AmxHead one = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + kv,
+                 .v = a->v + first * a->ldv + kv, .out = a->out + first * a->ldo + head, .n = n,
                  .base = keys.from, .keys = ROUND_UP(keys.to - keys.from, DEEP),
                  .depth = (a->D + DEEP - 1) / DEEP, .wide = (a->D + PANEL - 1) / PANEL };
     if (a->qb) {
-        one.qb = a->qb + first * a->ldb + head, one.kb = a->kb + first * a->ldb + head;
-        one.vb = a->vb + first * a->ldb + head;
+        one.qb = a->qb + first * a->ldb + head, one.kb = a->kb + first * a->ldb + kv;
+        one.vb = a->vb + first * a->ldb + kv;
     }
     if (a->outb) one.outb = a->outb + first * row_bf16((int64_t)a->H * a->D) + head;
     if (a->mask) one.mask = a->mask + r * a->mask_row + h * a->mask_head;

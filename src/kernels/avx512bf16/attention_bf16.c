@@ -65,8 +65,8 @@ static void pairs_key(const QueryBlock *b, int64_t j, float *to)
     const int64_t t = b->first + j, D = a->D;
     for (int64_t d = 0; d < D; d += 2 * PANEL) {
         const int64_t width = MIN(2 * PANEL, D - d);
-        const __m512i v = a->kb ? _mm512_loadu_si512(a->kb + t * a->ldb + b->head + d)
-                                : pairs_of_row(a->k + t * a->ldk + b->head + d, width);
+        const __m512i v = a->kb ? _mm512_loadu_si512(a->kb + t * a->ldb + b->kv + d)
+                                : pairs_of_row(a->k + t * a->ldk + b->kv + d, width);
         vf_store_part(to + d / 2, (vf)v, (int)((width + 1) / 2));
     }
 }
@@ -75,7 +75,7 @@ INLINE vf pairs_value(const QueryBlock *b, int64_t j, int64_t d, int64_t width)
 {
     const Attention *a = b->a;
     const int64_t t = b->first + j;
-    return a->vb ? pairs_widen(a->vb + t * a->ldb + b->head + d) : load(a->v + t * a->ldv + b->head + d, width);
+    return a->vb ? pairs_widen(a->vb + t * a->ldb + b->kv + d) : load(a->v + t * a->ldv + b->kv + d, width);
 }
 
 /* Keys with their numbers in pairs; values of two keys side by side, behind the last one 0. */

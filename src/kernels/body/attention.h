@@ -27,6 +27,7 @@ typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head
     float *out;
     int64_t ldk, ldv;
     int64_t first, head;        /* the row's first token; the head's first column */
+    int64_t kv;                 /* that of its keys and values */
     int64_t i;                  /* first query */
     PanelRange keys;            /* those of this part that some query of the block sees */
     bool more;                  /* parts came before this one */
@@ -295,9 +296,9 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     int64_t first = a->start[r], length = a->start[r + 1] - first, head = (int64_t)h * a->D;
     float *aligned = (float *)ROUND_UP((uintptr_t)scratch, 64);
     QueryBlock b = { .a = a, .q = a->q + first * a->ldq + head, .out = a->out + first * a->ldo + head,
-                .first = first, .head = head, .result = aligned };
+                .first = first, .head = head, .kv = attention_kv_column(a, h), .result = aligned };
     const int most = a->window ? 1 : ATTEND_PANELS;
-    const bool far = a->start[a->B] * a->ldk > MOST_NEAR;
+    const bool far = !a->group && a->start[a->B] * a->ldk > MOST_NEAR;
     b.panel = b.result + most * a->D * PANEL;
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     side_keys(&b, length, attention_keys_of(a, length, q0, q1), q1 - q0,

@@ -30,8 +30,8 @@ static const float *attention_gather_keys(const float *from, int64_t ld, int D, 
 static void side_keys(QueryBlock *b, int64_t length, PanelRange keys, int64_t queries, float *copy)
 {
     const Attention *a = b->a;
-    b->k = a->k + b->first * a->ldk + b->head, b->ldk = a->ldk;
-    b->v = a->v + b->first * a->ldv + b->head, b->ldv = a->ldv;
+    b->k = a->k + b->first * a->ldk + b->kv, b->ldk = a->ldk;
+    b->v = a->v + b->first * a->ldv + b->kv, b->ldv = a->ldv;
     if (queries <= GATHER_FROM) return;
     b->k = attention_gather_keys(b->k, b->ldk, a->D, keys, copy);
     b->v = attention_gather_keys(b->v, b->ldv, a->D, keys, copy + length * a->D);

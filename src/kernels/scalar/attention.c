@@ -32,7 +32,8 @@ static float scalar_at_distance(const ByDistance *t, int64_t token, int64_t d)
 void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *p)
 {
     int64_t first = a->start[r], length = a->start[r + 1] - first;
-    const float *k = a->k + first * a->ldk + h * a->D, *v = a->v + first * a->ldv + h * a->D;
+    const int64_t column = attention_kv_column(a, h);
+    const float *k = a->k + first * a->ldk + column, *v = a->v + first * a->ldv + column;
     for (int64_t i = q0; i < q1; i++) {
         KeyRange keys = scalar_keys_of(a, length, i);
         const float *q = a->q + (first + i) * a->ldq + h * a->D;
