@@ -110,14 +110,14 @@ static Value texts_request(Arena *arena, const Site *site, const Field *rows, co
 
 /* ---- how long texts are cut ---- */
 static const char *const cuts[] = { "longest_first", "only_first", "only_second", "do_not_truncate", NULL };
-#define LENGTH_PARAMETER                                                                                    \
-    { "max_length", 0, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                              \
+#define LENGTH_PARAMETER(from)                                                                              \
+    { "max_length", 0, F_U32, .nullable = true, .least = from, .most = INT32_MAX,                           \
       .help = "tokens that are left of a longer text, special ones counted; default: as many as the model takes" }
 #define CUT_PARAMETERS                                                                                      \
     { "truncation", 0, F_ANY, .nullable = true, .words = cuts,                                              \
       .help = "false: a text that does not fit the model is an error; longest_first, only_first, "          \
               "only_second: which text of a pair is cut; default: true, longest_first" },                   \
-    LENGTH_PARAMETER
+    LENGTH_PARAMETER(1)
 
 static void hub_read_cut(Job *job, const Value *parameters)
 {
@@ -349,7 +349,7 @@ const Field hub_tag_parameters[] = {
       .help = "tokens that neighbouring windows of a long text share; default: the text is cut" },
     { "delimiter", 0, F_STR, .nullable = true,
       .help = "of a text that comes as words: what stands between them where offsets count; default: a space" },
-    LENGTH_PARAMETER, /* with a stride: of each window */
+    LENGTH_PARAMETER(3), /* with a stride: of each window, where a token must fit between the special ones */
     { 0 },
 };
 static const Field tag_rows[] = {
