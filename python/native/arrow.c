@@ -7,8 +7,10 @@
  * not wait for it, since whoever has the GIL may wait for that thread: Python's main thread drops that reference when it next
  * takes the GIL. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "core.h"
 
@@ -55,6 +57,58 @@ static void gil_restore(Unlocked u)
     PyGILState_Release(u.before);
 }
 
+/* ---- Python's end ---- */
+
+/* Callbacks of the input that are Python code crash once Python has ended, and threads without the GIL go on until the
+ * process does. So Python waits for those that are in here, and lets none but its own thread in afterwards. */
+static atomic_int threads_in;
+static atomic_bool ended;
+static pthread_t ender;           /* the thread that ended Python */
+
+static void results_leave(void)
+{
+    atomic_fetch_sub(&threads_in, 1);
+}
+
+static bool results_enter(void)
+{
+    atomic_fetch_add(&threads_in, 1);
+    if (!atomic_load(&ended) || pthread_equal(ender, pthread_self())) return true;
+    results_leave();
+    return false;
+}
+
+static PyObject *results_end(PyObject *self, PyObject *unused)
+{
+    enum { MOST_MS = 5000 };      /* an input may never answer */
+    const struct timespec ms = { .tv_nsec = 1000000 };
+    (void)self, (void)unused;
+    ender = pthread_self();
+    atomic_store(&ended, true);
+    Py_BEGIN_ALLOW_THREADS
+    for (int i = 0; i < MOST_MS && atomic_load(&threads_in) > 0; i++) nanosleep(&ms, NULL);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* Threads stay behind in the parent. */
+static void results_forked(void)
+{
+    atomic_store(&threads_in, 0);
+}
+
+bool py_arrow_watch_end(void)
+{
+    static PyMethodDef end = { "results_end", results_end, METH_NOARGS, NULL };
+    static bool watched;
+    if (watched || PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) return true;
+    PyObject *exit = PyImport_ImportModule("atexit"), *call = PyCFunction_New(&end, NULL);
+    PyObject *done = exit && call ? PyObject_CallMethod(exit, "register", "O", call) : NULL;
+    watched = done && pthread_atfork(NULL, NULL, results_forked) == 0;
+    Py_XDECREF(done), Py_XDECREF(call), Py_XDECREF(exit);
+    return done;
+}
+
 /* ---- results ---- */
 
 static _Atomic(Mapped *) dropped; /* released, and waiting for the GIL */
@@ -94,7 +148,9 @@ static void mapped_release(Mapped *m)
 /* By whoever has the results: with the GIL, or without it. */
 static void mapped_drop(Mapped *m)
 {
+    if (!results_enter()) return; /* the process ends, too */
     mapped_release(m);
+    results_leave();
     if (!gil_is_known()) return mapped_drop_later(m);
     const PyGILState_STATE before = PyGILState_Ensure();
     mapped_free(m);
@@ -104,7 +160,9 @@ static void mapped_drop(Mapped *m)
 /* Here, where the GIL is held, also at Python's end. */
 static void mapped_end(Mapped *m)
 {
+    if (!results_enter()) return;
     mapped_release(m);
+    results_leave();
     mapped_free(m);
 }
 
@@ -121,8 +179,10 @@ static Mapped *mapped_new(Handle *model)
 
 static int mapped_schema(Mapped *m, struct ArrowSchema *out)
 {
+    if (!results_enter()) return ECANCELED;
     const Unlocked u = gil_release();
     const int code = m->results.get_schema(&m->results, out);
+    results_leave();
     gil_restore(u);
     return code;
 }
@@ -140,8 +200,10 @@ static bool mapped_open(State *state, Mapped *m, struct ArrowArrayStream *in, co
     struct ArrowSchema schema = { 0 };
     ef_error err;
     bool ok;
+    if (!results_enter()) return py_raise_code(state, EF_UNAVAILABLE, "map_arrow: Python is ending"), false;
     Py_BEGIN_ALLOW_THREADS
     ok = ef_map_arrow(m->model->native, in, options, &m->results, &err);
+    results_leave();
     Py_END_ALLOW_THREADS
     if (!ok) return py_raise_error(state, &err), false;
     const int code = mapped_schema(m, &schema);
@@ -160,9 +222,11 @@ static int stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema
 static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     Mapped *m = stream->private_data;
+    if (!results_enter()) return ECANCELED;
     m->begun = true;
     const Unlocked u = gil_release();
     const int code = m->results.get_next(&m->results, out);
+    results_leave();
     gil_restore(u);
     return code;
 }

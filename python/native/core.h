@@ -87,6 +87,7 @@ extern PyType_Spec py_model_spec, py_tokenizer_spec, py_encoding_spec, py_graph_
 extern PyMethodDef py_tool_methods[];
 PyObject *py_tokenizer_of(State *, Handle *model);  /* of an open model; None: it reads no texts */
 PyObject *py_model_map_arrow(PyObject *self, PyObject *args, PyObject *kwargs);
+bool py_arrow_watch_end(void); /* false: a Python exception is set */
 /* Options of Model and Graph, parsed from kwargs. keep: a list that holds their texts. */
 bool py_options_take(State *, PyObject *kwargs, PyObject *keep, ef_options *, PyObject **progress);
 /* A str or a path as the system's bytes, for a parameter of that name. */

@@ -43,7 +43,7 @@ static bool state_fill(PyObject *module, State *s)
 
 static int core_exec(PyObject *module)
 {
-    if (!state_fill(module, PyModule_GetState(module))) return -1;
+    if (!state_fill(module, PyModule_GetState(module)) || !py_arrow_watch_end()) return -1;
     return PyModule_AddStringConstant(module, "version", ef_version());
 }
 
