@@ -536,7 +536,7 @@ static bool has_convolution(const Graph *g)
 bool pass_channels_last(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored; /* without shapes only what needs none is done */
     if (!has_convolution(g)) return true;
     Sweep w = { .g = g, .arena = &scratch, .n = g->n_value, .cap = 2 * g->n_node + 16 };

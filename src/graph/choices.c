@@ -196,7 +196,7 @@ static bool pass_with(Rewrite *r, Arena *scratch, Err *err)
 
 bool pass_choices(Graph *g, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Rewrite r = { .g = g };
     if (!has_choices(g)) return true;
     bool ok = inputs_agree(g, err) && pass_with(&r, &scratch, err);

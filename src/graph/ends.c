@@ -32,7 +32,7 @@ static bool moves_only(const GraphNode *n)
 /* The operator on single numbers. */
 static double run_on_numbers(const Symbols *s, const GraphNode *n, const double *at)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored;
     Tensor *t = ARRAY(&scratch, Tensor, n->n_in), *out = ARRAY(&scratch, Tensor, n->n_out);
     const Tensor **in = ARRAY(&scratch, const Tensor *, n->n_in);

@@ -339,7 +339,7 @@ bool pass_expand(Graph *g, Err *err)
     bool any = false;
     for (int i = 0; i < g->n_node; i++) any |= row_of(g->node[i]) != NULL;
     if (!any || graph_opset(g) < LEAST_OPSET) return true;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored; /* without shapes a mask cannot be told */
     Expand e = { .g = g, .uses = graph_uses(g, &scratch) };
     if (!graph_symbols(g, &scratch, &e.s, &ignored)) e.s.known = false;

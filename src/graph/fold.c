@@ -114,7 +114,7 @@ bool pass_fold(Graph *g, Err *err)
 {
     Fold f = { .g = g };
     bool ok = true;
-    Arena names = { 0 };
+    Arena names = { .local = true };
     int *same = ARRAY(&names, int, g->n_value); /* what a value is read as */
     for (int v = 0; v < g->n_value; v++) same[v] = v;
     for (int i = 0; ok && i < g->n_node; i++) {

@@ -424,7 +424,7 @@ static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
 bool pass_attention(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored; /* without shapes nothing can be proved: the generic operators stay */
     Finder f = { .g = g, .arena = &scratch, .rows = graph_has_own(g) };
     bool known = graph_symbols(g, &scratch, &f.s, &ignored) && f.s.known;

@@ -141,7 +141,7 @@ static bool fold_plain(Graph *g, int i, const int *uses, Arena *arena)
 bool pass_conv(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const int *uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && g->node[i]->n_in > 1 && !fold_norm(g, i, uses, &scratch))

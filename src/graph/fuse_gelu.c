@@ -121,7 +121,7 @@ static void fuse_standard(Graph *g, int i)
 /* The standard operator, where it reads floats: nothing in it says so, the shapes do. */
 static void fuse_standards(Graph *g)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Symbols s = { 0 };
     Err ignored;
     for (int i = 0; i < g->n_node; i++) {
@@ -170,7 +170,7 @@ static int half_of(const Graph *g, const Symbols *s, int v, int which)
 bool pass_gated(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Symbols s;
     Err ignored; /* without shapes the halves cannot be told */
     bool known = graph_symbols(g, &scratch, &s, &ignored) && s.known;

@@ -164,7 +164,7 @@ static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
 bool pass_fill(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Inferred at = { 0 };
     int condition, number;
     for (int i = 0; i < g->n_node; i++) {
@@ -185,7 +185,7 @@ bool pass_fill(Graph *g, Err *err)
 bool pass_index(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored;
     Index x = { .g = g };
     bool known = graph_symbols(g, &scratch, &x.s, &ignored) && x.s.known;

@@ -208,7 +208,7 @@ static void fuse_late_activation(Graph *g, int i, const int *uses)
 bool pass_linear(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Err ignored; /* shapes that cannot be inferred leave the residual where it is */
     const int *uses = graph_uses(g, &scratch);
     Packing p = { .g = g, .row = ARRAY(&scratch, int, g->n_value), .values = g->n_value };

@@ -88,7 +88,7 @@ static void fuse_qkv_join(Graph *g, int i, const int *uses)
 bool pass_qkv(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const int *uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_qkv_join(g, i, uses);
     arena_free(&scratch);

@@ -177,7 +177,7 @@ static void fuse_lookup(Graph *g, int i, const int *uses)
 bool pass_quantized(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const int *uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_biased(g, i, uses), fuse_lookup(g, i, uses);
     graph_remove_dead(g);

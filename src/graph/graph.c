@@ -140,7 +140,7 @@ int *graph_uses(const Graph *g, Arena *arena)
 
 void graph_remove_dead(Graph *g)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     int *uses = graph_uses(g, &scratch);
     for (int i = g->n_node - 1; i >= 0; i--) {
         GraphNode *node = g->node[i];
@@ -159,7 +159,7 @@ void graph_remove_dead(Graph *g)
 /* Those of another output: an image beside a text. A graph of texts keeps all that tokens have. */
 static void remove_inputs(Graph *g)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const int *uses = graph_uses(g, &scratch);
     int n = 0;
     bool texts = false, any = false;

@@ -367,7 +367,7 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, c
 
 bool layout_positions_hold(const Graph *g, const Symbols *s, const Layout *l, int64_t S)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     bool hold = S <= LARGE_S || spreads_are_stable(g, &scratch, s, l, S);
     arena_free(&scratch);
     return hold;

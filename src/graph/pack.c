@@ -306,7 +306,7 @@ static bool pack_products(Packer *p, Err *err)
 
 bool pass_pack(Graph *g, Err *err)
 {
-    Arena lists = { 0 };
+    Arena lists = { .local = true };
     Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_value + 1) }; /* each reads a constant */
     bool ok = pack_products(&p, err);
     for (int i = 0; ok && i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i), pack_attention(&p, i);

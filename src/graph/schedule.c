@@ -43,7 +43,7 @@ static void schedule_place(Schedule *s, int i)
 /* Files are nearly always sorted already: file order, but for nodes that stand before their inputs. */
 bool graph_schedule(Graph *g, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Schedule s = { .g = g, .order = ARRAY(g->arena, GraphNode *, g->n_node) };
     s.done = ARRAY(&scratch, bool, g->n_node);
     s.read = ARRAY(&scratch, int, g->n_node);

@@ -274,7 +274,7 @@ static void look_further(const Graph *g, Arena *arena, const Symbols *s, bool *s
 /* Scalars computed from shapes that never change (the square root of the head size) become constants. */
 bool pass_symbols(Graph *g, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Symbols s;
     if (!graph_symbols(g, &scratch, &s, err)) {
         arena_free(&scratch);

@@ -548,7 +548,7 @@ bool model_open_bytes(Str bytes, const ModelOpen *how, Model **out, Err *err)
 /* A folder, or a lone model file with what it carries or what stands beside it. */
 static bool open_files(const char *path, const ModelOpen *how, Model **out, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     ModelSource s = { 0 };
     source_path(&arena, path, &s);
     if (dir_is(path) || checkpoint_is(path)) source_task_inside(&arena, &s);
@@ -565,7 +565,7 @@ static bool open_files(const char *path, const ModelOpen *how, Model **out, Err 
 
 static bool open_self(const ModelOpen *how, Model **out, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Model *m = model_new();
     const char *self = path_self(&arena, err);
     bool ok = self && open_package(m, self, how, err);
@@ -656,7 +656,7 @@ static bool check_row(const Model *m, int index, const RowOutput *row, size_t to
 
 static bool try_graph(const Model *m, int graph, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     RowOutput *row = ARRAY(&arena, RowOutput, TASK_OUTPUTS + engine_states(m->engine));
     size_t tokens = 0;
     Runner *runner = runner_new(model_engine(m, graph), NULL);

@@ -170,7 +170,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 
 bool model_open_tokenizer(Model *m, const ModelSource *s, Err *err)
 {
-    Arena tree = { 0 };
+    Arena tree = { .local = true };
     bool ok = load(m, s, &tree, err) && read_limits(m, s, &tree, err);
     arena_free(&tree);
     return ok;
@@ -210,7 +210,7 @@ static bool packed_tokenizer(Model *m, const Value *facts, Err *err)
         return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||
                within(err, "%s", member_name(MEMBER_TOKENS));
     if (!text.p) return fail(err, EF_BAD_MODEL, "Missing required artifact: tokenizer");
-    Arena tree = { 0 };
+    Arena tree = { .local = true };
     bool ok = read_peers(m, text, &tree, err);
     arena_free(&tree);
     return ok || within(err, "tokenizer");

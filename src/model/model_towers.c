@@ -46,7 +46,7 @@ static void pad_texts(Model *m)
 
 bool model_open_pairs(Model *m, const OnnxModel *onnx, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     float logit[2] = { 0 };
     bool ok = pair_logits(m, &arena, onnx, logit, err);
     if (ok && !(isfinite(logit[0]) && isfinite(logit[1])))

@@ -35,7 +35,7 @@ static Prepared bare_row(Arena *arena, const Graph *g)
 
 static bool prepared_rows(const Model *m, Arena *arena, Prepared *row, int n, Err *err)
 {
-    Arena work = { 0 };
+    Arena work = { .local = true };
     const InputModel input = model_input(m);
     const PrepareCall call = { &input, &(InputOptions){ 0 }, arena, &work };
     Str *texts = ARRAY(arena, Str, n);

@@ -173,7 +173,7 @@ static bool needs_config(const ModelSource *s)
 /* Checked first: a folder with nothing but a LoRA adapter lacks several files, and this is why. */
 static bool no_adapter(const ModelSource *s, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const char *path = s->weights;
     if (path && !file_is(path)) path = path_dir(&scratch, path);
     bool ok = !path || checkpoint_no_adapter(path, err);
@@ -184,7 +184,7 @@ static bool no_adapter(const ModelSource *s, Err *err)
 /* Likewise: a StaticEmbedding or a Router has neither config.json nor an encoder's weights in the root. */
 static bool no_foreign_modules(const ModelSource *s, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     bool whole = !s->weights || (file_is(s->weights) && (s->inside.config.p || (s->config && file_is(s->config))) &&
                                  (s->inside.tokenizer.p || (s->tokenizer.vocab && file_is(s->tokenizer.vocab))));
     bool ok = whole || modules_known(&scratch, path_dir(&scratch, s->weights), err);
@@ -239,7 +239,7 @@ static const char *weights_remedy(Arena *arena, const ModelSource *s)
 
 static bool need_weights(const ModelSource *s, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     bool ok = need(s->weights, "model.onnx", "model weights", weights_remedy(&scratch, s), err);
     arena_free(&scratch);
     return ok;
@@ -247,7 +247,7 @@ static bool need_weights(const ModelSource *s, Err *err)
 
 static bool need_config(const ModelSource *s, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const char *remedy = NULL;
     if (!needs_config(s)) return true;
     if (s->weights && !file_is(s->weights)) remedy = foreign_files(&scratch, path_dir(&scratch, s->weights));

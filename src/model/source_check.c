@@ -447,7 +447,7 @@ static int64_t table_holds(const GraphValue *v)
 
 int64_t source_positions(const Graph *g)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const int *uses = graph_uses(g, &scratch);
     int64_t most = 0;
     for (int i = 0; i < g->n_value && !most; i++)

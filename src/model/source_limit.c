@@ -145,7 +145,7 @@ static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *
 
 static int special_tokens(const Tokenizer *t)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Encoding e;
     Err ignored;
     int n = 0;

@@ -46,7 +46,7 @@ static bool sidecar_read(Arena *scratch, const char *onnx, const char **path, Va
 
 void source_declared_shapes(const char *onnx, const OnnxGraph *g, DeclaredShape *out)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     const char *path;
     Value root;
     bool there = sidecar_read(&scratch, onnx, &path, &root);
@@ -56,7 +56,7 @@ void source_declared_shapes(const char *onnx, const OnnxGraph *g, DeclaredShape 
 
 int64_t source_declared_tokens(Arena *arena, const char *onnx, const OnnxGraph *g, Str *file)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     int64_t tokens = 0, dim[MAX_RANK];
     const char *path;
     Value root;

@@ -123,7 +123,7 @@ static bool suppress_all(OpCall *call, Arena *arena, int64_t *out, int64_t *coun
 
 static bool suppression_shape(OpCall *call, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     int64_t dim[2] = { 0, 3 };
     if (!boxes_checked(call, err)) return false;
     const bool ok = suppress_all(call, &scratch, NULL, &dim[0], err);

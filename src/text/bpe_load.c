@@ -100,7 +100,7 @@ static bool may_cut(const TokenModel *self, const Merge *list)
     if (model->prefix.n || model->suffix.n || model->ignore_merges || !m->grow ||
         !(model->has_unk || bytes))
         return false;
-    Arena work = { 0 };
+    Arena work = { .local = true };
     bool ok = true, *stands_in = ARRAY(&work, bool, self->vocab.greatest + 2);
     for (int b = 0; model->byte_fallback && b < 256; b++) stands_in[model->bytes[b] + 1] = true;
     stands_in[model->unk_id + 1] = true;
@@ -115,7 +115,7 @@ static bool build_tables(Arena *arena, const Value *v, TokenModel *out, Err *err
 {
     const Bpe *model = out->data;
     Merges *m = &out->merges;
-    Arena work = { 0 };
+    Arena work = { .local = true };
     Merge *list = NULL;
     bool ok = read_merges(&work, value_get(v, "merges"), out, &list, &m->n, err) &&
               bpe_pairs_build(arena, list, out->vocab.greatest, m, err);

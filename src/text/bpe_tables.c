@@ -136,7 +136,7 @@ void bpe_joins_build(Arena *arena, const Merge *list, const Vocab *vocab, Merges
 /* ---- the first pairs of a word ---- */
 void bpe_quick_build(Arena *arena, const Merge *list, Merges *m)
 {
-    Arena work = { 0 };
+    Arena work = { .local = true };
     size_t bytes = sizeof *m->quick * QUICK_CODES * QUICK_CODES;
     uint32_t *quick = memset(arena_raw(arena, bytes), 0xff, bytes);
     Map codes = { 0 };

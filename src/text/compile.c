@@ -164,7 +164,7 @@ static void put_merges(Buf *out, CompiledHeader *h, const Merges *m)
 
 bool tokenizer_compile(const Value *root, Buf *out, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Tokenizer *t;
     Buf json = { 0 }, maps = { 0 };
     bool ok = tokenizer_from_value(&arena, root, &t, err);
@@ -306,7 +306,7 @@ bool tokenizer_map(Arena *arena, Str bytes, Tokenizer **out, Err *err)
     m->least_score = block.h.least_score;
     m->ready = true;
     json.p = section_table(&block, JSON, &json.n);
-    Arena tree = { 0 };
+    Arena tree = { .local = true };
     size_t n;
     const float *maps = section_table(&block, MAPS, &n);
     bool ok = json_parse(&tree, json, &root, err);

@@ -155,7 +155,7 @@ static bool convert_open_files(Arena *tree, Arena *arena, const char *path, Toke
 
 bool tokenizer_open(Arena *arena, const char *path, Tokenizer **out, Err *err)
 {
-    Arena tree = { 0 };
+    Arena tree = { .local = true };
     bool ok = convert_open_files(&tree, arena, path, out, err);
     arena_free(&tree);
     return ok;

@@ -121,7 +121,7 @@ bool tokenizer_from_value(Arena *arena, const Value *root, Tokenizer **out, Err 
 
 bool tokenizer_load(Arena *arena, Str json, Tokenizer **out, Err *err)
 {
-    Arena tree = { 0 };
+    Arena tree = { .local = true };
     Value root;
     bool ok = json_parse(&tree, json, &root, err) || within(err, "tokenizer.json");
     ok = ok && tokenizer_from_value(arena, &root, out, err);

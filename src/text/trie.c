@@ -123,7 +123,7 @@ static int trie_by_text(const void *a, const void *b)
 
 bool trie_build(Arena *arena, TriePiece *pieces, size_t n, Trie *out, Err *err)
 {
-    Arena work = { 0 };
+    Arena work = { .local = true };
     TrieBuilder b = { .arena = &work, .used = 1 };
     bool ok = true;
     if (n) qsort(pieces, n, sizeof *pieces, trie_by_text);

@@ -80,7 +80,7 @@ static double as_read(double score)
 static bool unigram_build_trie(Arena *arena, const Vocab *vocab, const double *scores, Trie *out,
                                Err *err)
 {
-    Arena work = { 0 };
+    Arena work = { .local = true };
     TriePiece *pieces = arena_raw(&work, (vocab->n + 1) * sizeof *pieces);
     for (size_t i = 0; i < vocab->n; i++) {
         const VocabEntry *entry = &vocab->entries[i];

@@ -35,7 +35,7 @@ static TransformRows random_rows(Arena *arena, const Task *task, int64_t width)
 
 static bool try_post(const Transform *t, const Task *task, int64_t width, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     TransformRows rows = random_rows(&arena, task, width);
     TransformResult result;
     TransformVm *vm = transform_vm(t);
@@ -50,7 +50,7 @@ static bool try_post(const Transform *t, const Task *task, int64_t width, Err *e
 
 static bool try_pre(const Transform *t, Err *err)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Str out;
     TransformVm *vm = transform_vm(t);
     bool ok = transform_pre(vm, &arena, STR("This is a test."), &out, err);
