@@ -105,7 +105,7 @@ _NAMES: dict[str, str] = {
     "SimilarityFunction": "similarity",
     "quantize_embeddings": "quantization",
 }
-__all__ = [*_NAMES, "__version__"]
+__all__ = [*_NAMES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def _load(module: str) -> Any:

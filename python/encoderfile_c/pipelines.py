@@ -864,7 +864,7 @@ def read_picture(one: Any, timeout: float | None = None) -> Any:
             raise _source_error(one, "an empty file")
         return data
     if hasattr(one, "convert") and hasattr(one, "tobytes"):  # PIL, also where it was turned by its camera
-        from PIL import ImageOps
+        from PIL import ImageOps  # pyright: ignore[reportMissingImports]
 
         picture = ImageOps.exif_transpose(one).convert("RGB")
         return memoryview(picture.tobytes()).cast("B", (picture.height, picture.width, 3))
@@ -957,7 +957,7 @@ class ImageSegmentationPipeline(_PicturePipeline):
 def _mask(png: bytes) -> Any:
     """PIL's image where it is installed, else the bytes of the PNG file."""
     try:
-        from PIL import Image
+        from PIL import Image  # pyright: ignore[reportMissingImports]
     except ImportError:
         return png
     picture = Image.open(io.BytesIO(png))
