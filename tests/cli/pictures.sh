@@ -50,6 +50,11 @@ refuses "embedding" 'Invalid model type' "$EF" infer -m "$VIT" --task embedding 
 # ---- vectors ----
 VECTORS=$ROOT/tests/golden/pictures/vit_vectors
 prints "vectors" '{"embedding":\[' "$EF" infer -m "$VECTORS" -f jsonl "$P"
+for way in '' 'patches,values,'; do
+    "$EF" map -m "$ROOT/tests/golden/pictures/vit_hidden" list.jsonl --output-format csv ${way:+--patches} >txt 2>err
+    head -n 1 txt | grep -qx "embedding,${way}error"
+    check $? "columns of vectors: $(head -n 1 txt)"
+done
 refuses "vectors of a classifier" 'Invalid model type' "$EF" infer -m "$VIT" --task image_embedding "$P"
 
 # ---- bench, verify, quantize, onnx explain and check ----
