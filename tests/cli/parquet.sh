@@ -79,6 +79,10 @@ works "lists of lists, again" map x.parquet --keep text,boxes,pages,words,named 
 sed 's/,"tokens":.*/}/' txt >deep.found && tr -d ' ' <"$GOLDEN/deep.json" >deep.wanted && sed -i 's/"text":"bus/"text":"bus /' deep.wanted
 same "lists of lists" deep.found deep.wanted
 refuses "compression" 'found the compression BROTLI' map "$GOLDEN/refused-brotli.parquet" -o y.parquet
+prints "an encrypted column beside the text" '^2,"\[{""label""' map "$GOLDEN/secret.parquet" --keep id --output-format csv
+refuses "an encrypted column" 'column "secret", row group 1: found it encrypted' map "$GOLDEN/secret.parquet" --keep secret --output-format csv
+printf 'PARE    \4\0\0\0PARE' >secret.parquet
+refuses "an encrypted footer" 'found a file whose footer is encrypted' map secret.parquet
 cat "$GOLDEN/pyarrow.parquet" | map >txt 2>err
 grep -q 'a file of parquet in a pipe or packed, wanted the file itself' err
 check $? "Parquet in a pipe"
