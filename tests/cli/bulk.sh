@@ -73,6 +73,10 @@ refuses "a column of CSV to keep" '--keep: found no column "ids": did you mean "
 for name in error tokens; do
     refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
 done
+printf '\357\273\277{"id":7,"text":"bus to Goa"}\r\n' >mark.jsonl && printf '\357\273\277bus to Goa\r\n' >mark.txt
+prints "a byte order mark before JSON lines" '{"id":7,"entities":\[{"entity_group":"DEST",.*"start":7,' "$EF" map -m "$MODEL" mark.jsonl --aggregation simple
+prints "a byte order mark before lines" '"word":"goa","start":7,' "$EF" map -m "$MODEL" mark.txt --aggregation simple
+prints "and to infer" '"word":"goa","start":7,' "$EF" infer -m "$MODEL" -i mark.txt --aggregation simple -f jsonl
 works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
 [ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
 check $? "map keeps every line, in order"
