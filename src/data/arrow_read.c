@@ -8,7 +8,8 @@
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
-enum { EMPTY_MOST = 1 << 20 }; /* entries that take no bytes: only their number is there to bound them */
+/* Entries that take no bytes: only their number is there to bound them. Of rows there may be more. */
+enum { EMPTY_MOST = 1 << 20, EMPTY_ROWS_MOST = 1 << 24 };
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
 #define LENGTH_MOST ((int64_t)1 << 40)
 
@@ -425,24 +426,24 @@ static bool check_indexes(const ArrowColumn *a)
     return ok;
 }
 
-static bool check_own(const ArrowColumn *a)
+static bool check_own(const ArrowColumn *a, uint64_t empty)
 {
     const ArrowField *f = a->field;
     const ArrowKindRow *row = &arrow_kinds[f->kind];
     uint64_t length = (uint64_t)a->length, size = (uint64_t)f->param[0];
     if (f->encoded) return check_indexes(a);
     switch (row->layout) {
-    case LAYOUT_NONE: return length <= EMPTY_MOST;
+    case LAYOUT_NONE: return length <= empty;
     case LAYOUT_BITS: return a->data.n >= (length + 7) / 8;
     case LAYOUT_FIXED:
-        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= EMPTY_MOST;
+        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= empty;
     case LAYOUT_BYTES: return check_offsets(a, row->offset, a->data.n);
     case LAYOUT_LIST: return check_offsets(a, row->offset, (uint64_t)a->child[0].length);
     case LAYOUT_VIEWS: return check_views(a);
     case LAYOUT_CHILDREN:
         if (f->kind == ARROW_FIXED_LIST && size) return (uint64_t)a->child[0].length / size >= length;
-        if (f->kind == ARROW_FIXED_LIST) return length <= EMPTY_MOST;
-        if (f->children == 0) return length <= EMPTY_MOST;
+        if (f->kind == ARROW_FIXED_LIST) return length <= empty;
+        if (f->children == 0) return length <= empty;
         for (int i = 0; i < f->children; i++)
             if ((uint64_t)a->child[i].length < length) return false;
         return true;
@@ -450,18 +451,20 @@ static bool check_own(const ArrowColumn *a)
     }
 }
 
-static bool check_array(const ArrowColumn *a, Err *err)
+/* rows: of the batch, 0 of a dictionary's */
+static bool check_array(const ArrowColumn *a, int64_t rows, Err *err)
 {
     const char *what;
+    const uint64_t empty = (uint64_t)MAX(EMPTY_MOST, MIN(rows, EMPTY_ROWS_MOST));
     if (!arrow_can_read(a->field, &what))
         return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found %s, which is not read",
                     (int)MIN(a->field->name.n, 60), a->field->name.p, what);
     if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
-    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
+    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a, empty))
         return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",
                     (int)MIN(a->field->name.n, 60), a->field->name.p);
     for (int i = 0; a->child && i < a->field->children; i++)
-        if (!check_array(&a->child[i], err)) return false;
+        if (!check_array(&a->child[i], rows, err)) return false;
     return true;
 }
 
@@ -493,7 +496,7 @@ static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, Arro
         b.unread = !r->wanted[i];
         if (!take_array(&b, &r->schema.field[i], a, err)) return false;
         if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
-        if (r->wanted[i] && !check_array(a, err)) return false;
+        if (r->wanted[i] && !check_array(a, out->rows, err)) return false;
     }
     r->batches++;
     return true;
@@ -539,7 +542,7 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     ArrowField *plain = NEW(r->arena, ArrowField);
     *plain = *of, plain->encoded = false;
     ArrowColumn a;
-    if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
+    if (!take_array(&b, plain, &a, err) || !check_array(&a, 0, err)) return false;
     ArrowValues *values = place_of_values(r, id);
     if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
         *values = (ArrowValues){ .id = id, .version = ++r->versions };
