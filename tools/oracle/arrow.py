@@ -93,7 +93,7 @@ def words(name, writer, lists, **options):
 
 
 def unusual():
-    """Types that are not read, beside one that is."""
+    """Types that few use."""
     kinds = pa.array([0, 1, 0, 1, 0], pa.int8())
     children = [pa.array(["a", "b", "c"]), pa.array([1, 2])]
     dense = pa.UnionArray.from_dense(kinds, pa.array([0, 0, 1, 1, 2], pa.int32()), children)
@@ -106,7 +106,7 @@ def unusual():
 
 
 def strange():
-    """A type that few know, dictionaries of types that are not read, and columns of one name."""
+    """A type that few know, dictionaries of unusual types, and columns of one name."""
     import polars
     texts = [f"bus {i} to Goa" for i in range(5)]
     frame = polars.DataFrame({"wide": polars.Series(range(5), dtype=polars.Int128), "text": texts, "id": range(5)})
