@@ -144,6 +144,8 @@ for form in jsonl arrow; do
 done
 refuses "another model's options" 'begun with other options' run whole many.parquet --results tokens
 refuses "other columns" 'begun with other options' map --checkpoint whole --rows-per-part 100 --keep text many.parquet
+mkdir mixed && printf 'id,text\n1,bus to Goa\n' >mixed/a.csv && printf 'text,id\nbus to Goa,1\n' >mixed/b.csv
+refuses "columns in another order" 'mixed/b.csv: found a column text: utf8?, wanted id: utf8? as in the parts' map --checkpoint mixed.out --keep all mixed
 refuses "other parts" 'begun with --rows-per-part 100, found 300' map --checkpoint whole --rows-per-part 300 --keep id many.parquet
 cp -r "$BUS" other && sed 's/"B-SRC"/"B-FROM"/; s/"I-SRC"/"I-FROM"/' "$BUS/config.json" >other/config.json
 refuses "another model" 'begun with another model' "$EF" map -m other --checkpoint whole --rows-per-part 100 --keep id many.parquet
