@@ -270,6 +270,7 @@ def golden():
     pq.write_table(int96_table(), at("int96.parquet"), use_deprecated_int96_timestamps=True, store_schema=False)
     pq.write_table(pa.table({"text": ["x"]}), at("refused-brotli.parquet"), compression="brotli", store_schema=False)
     with_a_secret(at)
+    attempt("duckdb-arrays.parquet", lambda: null_arrays(at))
     meanings(at)
     deep_lists(at)
     print("wrote", *writers)
@@ -352,6 +353,14 @@ def with_a_secret(at):
     keys = encryption.CryptoFactory(lambda connection: Keys()).file_encryption_properties(encryption.KmsConnectionConfig(), how)
     t = pa.table({"id": [1, 2], "text": ["AC sleeper bus to Goa", "Volvo to Pune"], "secret": ["a", "b"]})
     pq.write_table(t, at("secret.parquet"), encryption_properties=keys, store_schema=False)
+
+
+def null_arrays(at):
+    """Arrays of one length, some of them null: DuckDB writes entries for all items of those, too."""
+    import duckdb
+    duckdb.sql("copy (select 'bus to Goa' as text, v::int[2] as flat, w::int[2][2] as deep, x::varchar[2] as pair from (values "
+               "(null, null, null), ([1, 2], [[1, 2], null], ['Pune', 'Goa']), (null, [null, [null, 4]], null), ([null, 5], null, ['a', null])) "
+               f"t(v, w, x)) to '{at('duckdb-arrays.parquet')}'")
 
 
 def deep_lists(at):
