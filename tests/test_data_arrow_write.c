@@ -104,6 +104,35 @@ static void test_replaced(void)
     arena_free(&arena);
 }
 
+/* Columns without a byte, as pandas and Polars make of nothing but nulls, in batches of millions of rows: what bounds
+ * them is the number of rows. */
+static void test_empty_columns(int64_t rows, bool taken)
+{
+    TEST("a batch of many rows without bytes");
+    Arena arena = { 0 };
+    Buf out = { .arena = &arena };
+    ArrowField member = { .name = STR("none"), .kind = ARROW_NULL, .nullable = true };
+    ArrowField field[] = { { .name = STR("none"), .kind = ARROW_NULL, .nullable = true },
+                           { .name = STR("inside"), .kind = ARROW_STRUCT, .child = &member, .children = 1 } };
+    const ArrowFields fields = { field, COUNT(field), NULL, 0 };
+    ArrowColumn inside = { .field = &member, .length = rows, .nulls = rows };
+    ArrowColumn column[] = { { .field = &field[0], .length = rows, .nulls = rows },
+                             { .field = &field[1], .length = rows, .child = &inside } };
+    const ArrowBatch batch = { .rows = rows, .column = column };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    BatchReader *r;
+    ArrowBatch back;
+    bool more;
+    CHECK(arrow_create_stream(&arena, &fields, &to, &w, &err) && batches_add(w, &batch, &err) && batches_end(w, &err));
+    batches_drop(w);
+    Str bytes = buf_view(&out);
+    CHECK(open_table(&arena, &bytes, &r) && batches_next(r, &arena, &back, &more, &err) == taken);
+    CHECK(!taken || (more && back.rows == rows && arrow_value(&arena, &back.column[1], rows - 1).kind == V_MAP));
+    batches_close(r);
+    arena_free(&arena);
+}
+
 /* ---- results ---- */
 static const Field part[] = {
     { "label", 1, F_STR, .required = true }, { "start", 2, F_I32, .required = true }, { "score", 3, F_F32 }, { 0 },
@@ -344,6 +373,8 @@ int main(void)
     for (size_t i = 0; i < COUNT(names); i++) test_copy(names[i], true), test_copy(names[i], false);
     test_copy("replaced.arrows", true);
     test_replaced();
+    test_empty_columns(10000000, true);
+    test_empty_columns((int64_t)1 << 40, false);
     test_results((ArrowVectors){ 0 });
     test_results((ArrowVectors){ .fixed = 3 });
     test_other_lengths();

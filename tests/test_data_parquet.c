@@ -202,6 +202,23 @@ static void test_instants(void)
     arena_free(&arena);
 }
 
+/* Null arrays of DuckDB have entries for items that are not there. */
+static void test_null_arrays(void)
+{
+    TEST("null arrays of one length");
+    Arena arena = { 0 };
+    Buf text = { 0 }, ours = { 0 }, again = { 0 };
+    const Str file = golden_file(&arena, "duckdb-arrays.parquet");
+    CHECK(read_text(file, NULL, &text) && write_again(file, 3, false, &ours) && read_text(buf_view(&ours), NULL, &again));
+    CHECK(same_text(&text, STR("{\"text\":\"bus to Goa\",\"flat\":null,\"deep\":null,\"pair\":null}\n"
+                               "{\"text\":\"bus to Goa\",\"flat\":[1,2],\"deep\":[[1,2],null],\"pair\":[\"Pune\",\"Goa\"]}\n"
+                               "{\"text\":\"bus to Goa\",\"flat\":null,\"deep\":[null,[null,4]],\"pair\":null}\n"
+                               "{\"text\":\"bus to Goa\",\"flat\":[null,5],\"deep\":null,\"pair\":[\"a\",null]}\n")));
+    CHECK(same_text(&again, buf_view(&text)));
+    buf_free(&text), buf_free(&ours), buf_free(&again);
+    arena_free(&arena);
+}
+
 static void test_refused(void)
 {
     TEST("refused");
@@ -486,6 +503,7 @@ int main(int argc, char **argv)
     test_unpack();
     test_writers();
     test_instants();
+    test_null_arrays();
     test_refused();
     test_meanings();
     test_broken("told.parquet");

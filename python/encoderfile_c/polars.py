@@ -17,6 +17,7 @@ def scan(frame: Any, package: str, column: _stream.Columns = "text", keep: Seque
     """The frame with its answers. keep: default: every column but those that are sent. threads: default: those of Polars."""
     import polars as pl
 
+    frame = frame.lazy()  # a DataFrame, too
     given = frame.collect_schema()
     gone = _stream.sent(column, options)
     names = _stream.kept(given.names(), keep, gone)

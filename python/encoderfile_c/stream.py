@@ -314,6 +314,8 @@ class Encoder:
         return _glued(batch, self.keep, names, answer)
 
     def __call__(self, rows: Any) -> Any:
+        if not isinstance(rows, (pa.RecordBatch, pa.Table)):
+            raise TypeError(f"found a {type(rows).__name__}, wanted a batch or a table of pyarrow (of Ray: batch_format=\"pyarrow\")")
         with self._lock:
             if isinstance(rows, pa.RecordBatch):
                 return self._answer(rows)

@@ -37,6 +37,7 @@ struct MapParts {
     bool gzip, known;        /* known: run.json was read or written */
     PartsKey key;
     Value columns;           /* of every part: a list of texts */
+    bool fits;               /* an input of this run had the key and the columns */
     PartsInput *input;       /* in the order in which they came first */
     int inputs, room;
     /* the input at hand */
@@ -485,7 +486,10 @@ bool parts_begin(MapParts *p, const char *input, const PartsKey *key, const Arro
         p->columns = columns;
     }
     p->known = true;
+    /* With --keep all the columns are among the options: where an earlier input had the same, this one's are others. */
+    if (p->fits && !same_columns(p, &columns, input, err)) return false;
     if (!same_key(p, key, err) || !same_columns(p, &columns, input, err) || !find_input(p, input, err)) return false;
+    p->fits = true;
     Arena scratch = { 0 };
     for (p->part = 0; file_is(part_path(p, &scratch, p->part)); p->part++) arena_reset(&scratch, 1 << 16);
     arena_free(&scratch);

@@ -201,14 +201,19 @@ static bool keep_columns(Records *s, Err *err)
     return true;
 }
 
+/* What some programs of Windows write in front of UTF-8. */
+static Str without_mark(Str first)
+{
+    return str_starts(first, "\xef\xbb\xbf") ? (Str){ first.p + 3, first.n - 3 } : first;
+}
+
 static bool read_head(Records *s, Err *err)
 {
     Str record;
     bool more;
     if (!next_bytes(s, &s->head, &record, &more, err)) return false;
     if (!more) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted a line of column names", s->lines.name);
-    if (str_starts(record, "\xef\xbb\xbf")) record.p += 3, record.n -= 3;
-    if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
+    if (!csv_read(&s->head, without_return(without_mark(record)), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (!keep_columns(s, err)) return false;
     const char *flag = s->names.field ? "" : NULL;
@@ -304,6 +309,7 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     if (!next_bytes(s, arena, &bytes, more, err)) return false;
     if (!*more) return true;
     bytes = without_return(bytes);
+    if (s->lines.number == 1) bytes = without_mark(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
     else if (s->form == RECORDS_TEXT && item_names_files(&s->names))

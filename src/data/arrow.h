@@ -30,6 +30,8 @@ struct ArrowField {
     bool nullable;
     int64_t param[3];        /* of the kind, in the format's order: bits and sign of an integer ... */
     Str zone;                /* ARROW_TIMESTAMP */
+    int32_t *code;           /* ARROW_UNION: [codes] the number of each child; none: 0, 1, 2 ... */
+    int codes;
     ArrowField *child;
     int children;
     bool encoded;            /* a dictionary has the values; here are their indexes: */
@@ -57,7 +59,7 @@ struct ArrowColumn {
     int64_t length, nulls;
     int64_t from;            /* of what was imported, which only arrow_value reads: where entry 0 is in the buffers */
     Str valid;               /* bits; empty: all are there */
-    Str offsets, data;       /* by the kind: offsets of bytes or of the child; values, bytes or views */
+    Str offsets, data;       /* by the kind: offsets of bytes or of the child; values, bytes, views, sizes or codes */
     Str *more;               /* views: what the long ones show */
     int64_t n_more;
     ArrowColumn *child;       /* [field->children] */

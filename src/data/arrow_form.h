@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * arrow_form.h - Arrow's IPC format: a stream of messages, or a file of them with a footer.
  *
- * Read: every type but unions, run ends, list views, numbers of unknown widths and dictionaries in dictionaries,
+ * Read: every type but numbers of unknown widths and dictionaries in dictionaries,
  * columns of which may be there and cannot be wanted; big endian is refused; dictionaries, also of several parts;
  * bodies compressed with LZ4 or ZSTD.
  * Written: the same types, bodies as they are; dictionaries as they came. */

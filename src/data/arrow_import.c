@@ -78,6 +78,9 @@ static void import_type(Arena *arena, Str format, ArrowField *out)
     const Str more = { format.p + n, format.n - n };
     if (out->kind == ARROW_TIMESTAMP) out->zone = (Str){ str_dup(arena, more), more.n };
     else if (kind && more.n) import_numbers(more, out->param);
+    const ArrowLayout layout = arrow_kinds[out->kind].layout;
+    if (kind && (layout == LAYOUT_UNION || layout == LAYOUT_RUNS || layout == LAYOUT_LIST_VIEW))
+        out->strange = str_format(arena, "the type %s", arrow_kind_name(out->kind)); /* handed through, not read */
     if (!kind || !import_has_known_numbers(out))
         out->strange = str_format(arena, "the type \"%.*s\"", (int)MIN(format.n, 60), format.p);
 }

@@ -42,11 +42,7 @@ const char *arrow_kind_name(ArrowKind kind)
 
 bool arrow_can_read(const ArrowField *f, const char **what)
 {
-    static const char *const unread[ARROW_KINDS] = {
-        [ARROW_UNION] = "the type union", [ARROW_RUN_END] = "the type run_end_encoded",
-        [ARROW_LIST_VIEW] = "the type list_view", [ARROW_LARGE_LIST_VIEW] = "the type large_list_view",
-    };
-    *what = f->strange ? f->strange : unread[f->kind];
+    *what = f->strange;
     bool ok = !*what;
     for (int i = 0; ok && i < f->children; i++) ok = arrow_can_read(&f->child[i], what);
     return ok;
@@ -80,6 +76,18 @@ int64_t arrow_width(const ArrowField *f)
     case ARROW_FIXED_BINARY: return f->param[0];
     default: return 8; /* timestamps, durations */
     }
+}
+
+int arrow_union_child(const ArrowField *f, int code)
+{
+    for (int i = 0; i < f->codes; i++)
+        if (f->code[i] == code) return i;
+    return f->codes == 0 && code >= 0 && code < f->children ? code : -1;
+}
+
+int arrow_view_width(const ArrowField *f)
+{
+    return f->kind == ARROW_LIST_VIEW ? 4 : 8;
 }
 
 /* ---- entries ---- */
@@ -157,6 +165,34 @@ static Value entry_of_dictionary(Arena *arena, const ArrowColumn *a, int64_t ent
     return arrow_value(arena, part, i);
 }
 
+static Value entry_of_union(Arena *arena, const ArrowColumn *a, int64_t entry)
+{
+    const bool dense = a->field->param[0] != 0;
+    const ArrowColumn *child = &a->child[arrow_union_child(a->field, (signed char)a->data.p[entry])];
+    return arrow_value(arena, child, dense ? arrow_int(a->offsets, entry, 4, true) : entry);
+}
+
+/* The first run that ends behind the entry. */
+static Value entry_of_run(Arena *arena, const ArrowColumn *a, int64_t entry)
+{
+    const ArrowColumn *ends = &a->child[0];
+    const int64_t width = arrow_width(ends->field);
+    int64_t first = 0, last = ends->length - 1;
+    while (first < last) {
+        const int64_t middle = (first + last) / 2;
+        if (arrow_int(ends->data, middle, width, true) > entry) last = middle;
+        else first = middle + 1;
+    }
+    return arrow_value(arena, &a->child[1], first);
+}
+
+static Value entry_list_view(Arena *arena, const ArrowColumn *a, int64_t entry)
+{
+    const int width = arrow_view_width(a->field);
+    const int64_t from = arrow_int(a->offsets, entry, width, true);
+    return entry_list(arena, a, from, from + arrow_int(a->data, entry, width, true));
+}
+
 Value arrow_value(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
     const ArrowKindRow *row = &arrow_kinds[a->field->kind];
@@ -174,6 +210,9 @@ Value arrow_value(Arena *arena, const ArrowColumn *a, int64_t entry)
     case LAYOUT_FIXED: return entry_fixed(arena, a, entry);
     case LAYOUT_LIST: return entry_list(arena, a, from, to);
     case LAYOUT_CHILDREN: return entry_children(arena, a, entry);
+    case LAYOUT_LIST_VIEW: return entry_list_view(arena, a, entry);
+    case LAYOUT_UNION: return entry_of_union(arena, a, entry);
+    case LAYOUT_RUNS: return entry_of_run(arena, a, entry);
     case LAYOUT_BYTES:
     case LAYOUT_VIEWS:
         bytes = row->layout == LAYOUT_VIEWS ? entry_view(a, entry) : (Str){ a->data.p + from, (size_t)(to - from) };

@@ -5,11 +5,9 @@
 #include "arrow.h"
 
 typedef enum {
-    /* not read, but their buffers are counted */
     LAYOUT_UNION,            /* which child; of a dense one also where in it */
-    LAYOUT_RUNS,             /* no buffers */
+    LAYOUT_RUNS,             /* no buffers; the children are the runs' ends and values */
     LAYOUT_LIST_VIEW,        /* validity, offsets, sizes */
-    /* read */
     LAYOUT_NONE,             /* no buffers */
     LAYOUT_BITS,             /* validity, bits */
     LAYOUT_FIXED,            /* validity, values of arrow_width bytes */
@@ -33,6 +31,8 @@ extern const ArrowKindRow arrow_kinds[ARROW_KINDS];
 
 bool arrow_is_extension(const ArrowField *, const char *name); /* the metadata says so */
 int64_t arrow_width(const ArrowField *);     /* LAYOUT_FIXED: bytes of a value */
+int arrow_union_child(const ArrowField *, int code); /* -1: none has it */
+int arrow_view_width(const ArrowField *);    /* LAYOUT_LIST_VIEW: bytes of an offset and of a size */
 int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 
 struct ArrowValues {         /* parts in the order in which they came */

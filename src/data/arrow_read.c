@@ -8,7 +8,8 @@
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
-enum { EMPTY_MOST = 1 << 20 }; /* entries that take no bytes: only their number is there to bound them */
+/* Entries that take no bytes: only their number is there to bound them. Of rows there may be more. */
+enum { EMPTY_MOST = 1 << 20, EMPTY_ROWS_MOST = 1 << 24 };
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
 #define LENGTH_MOST ((int64_t)1 << 40)
 
@@ -171,8 +172,10 @@ static bool has_its_children(const ArrowField *f)
 {
     const ArrowLayout layout = arrow_kinds[f->kind].layout;
     const bool list = layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || f->kind == ARROW_FIXED_LIST;
-    const bool any = f->kind == ARROW_STRUCT || layout == LAYOUT_UNION || layout == LAYOUT_RUNS;
-    return any || f->children == list;
+    if (layout == LAYOUT_UNION) return !f->codes || f->codes == f->children;
+    if (layout != LAYOUT_RUNS) return f->kind == ARROW_STRUCT || f->children == list;
+    const ArrowField *ends = f->child;
+    return f->children == 2 && ends->kind == ARROW_INT && ends->param[0] > 8 && ends->param[1] && !ends->encoded;
 }
 
 /* "the type int with the numbers 128 1" */
@@ -195,6 +198,14 @@ static void read_encoding(const FlatTable *t, ArrowField *f)
     f->index_bits = typed ? (int)flat_int(&index, 0, 4, 0) : 32;
     f->index_signed = !typed || flat_int(&index, 1, 1, 0);
     f->ordered = flat_int(&encoding, 2, 1, 0);
+}
+
+static void read_codes(ArrowReader *r, const FlatTable *type, ArrowField *f)
+{
+    FlatVector v = flat_vector(type, 1, 4);
+    f->codes = (int)MIN(v.n, (uint32_t)FIELDS_MOST);
+    f->code = ARRAY(r->arena, int32_t, f->codes);
+    for (int i = 0; i < f->codes; i++) f->code[i] = flat_vector_i32(&v, (size_t)i);
 }
 
 /* A dictionary's values that are indexes of another (or of itself) could outlive what they were checked against. */
@@ -240,6 +251,7 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
         Str zone = flat_str(&type, 1);
         f->zone = (Str){ str_dup(r->arena, zone), zone.n };
     }
+    if (kind == ARROW_UNION && typed) read_codes(r, &type, f);
     if (!read_pairs(r, t, 6, &f->pair, &f->pairs, err)) return false;
     f->uuid = kind == ARROW_FIXED_BINARY && f->param[0] == 16 && arrow_is_extension(f, "arrow.uuid");
     read_encoding(t, f);
@@ -360,12 +372,13 @@ static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *e
                        .nulls = flat_vector_i64(&b->node, place + 1) };
     if (a->length < 0 || a->length > LENGTH_MOST) return refuse_arrow("found an array of no possible length", err);
     if (f->encoded) a->values = values_now(b, f->dictionary);
-    const bool dense = f->param[0] != 0, bare = layout == LAYOUT_NONE || layout == LAYOUT_RUNS;
-    const bool valid = !bare && (layout != LAYOUT_UNION || b->r->version < VERSION_5);
+    const bool bare = layout == LAYOUT_NONE || layout == LAYOUT_RUNS, codes = layout == LAYOUT_UNION;
+    const bool valid = !bare && (!codes || b->r->version < VERSION_5);
     const bool offsets = layout == LAYOUT_BYTES || layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW ||
-                         (layout == LAYOUT_UNION && dense);
-    const bool data = !bare && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
+                         (codes && f->param[0]);
+    const bool data = !bare && !codes && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
     if (valid && !take_buffer(b, &a->valid, err)) return false;
+    if (codes && !take_buffer(b, &a->data, err)) return false;
     if ((offsets && !take_buffer(b, &a->offsets, err)) || (data && !take_buffer(b, &a->data, err))) return false;
     if (layout == LAYOUT_VIEWS && !take_more(b, a, err)) return false;
     if (a->nulls == 0) a->valid = (Str){ 0 };
@@ -425,43 +438,90 @@ static bool check_indexes(const ArrowColumn *a)
     return ok;
 }
 
-static bool check_own(const ArrowColumn *a)
+static bool check_list_views(const ArrowColumn *a)
+{
+    const int width = arrow_view_width(a->field);
+    const uint64_t n = (uint64_t)a->length, most = (uint64_t)a->child[0].length;
+    bool ok = a->offsets.n / (size_t)width >= n && a->data.n / (size_t)width >= n;
+    for (int64_t i = 0; ok && i < a->length; i++) {
+        const uint64_t from = (uint64_t)number_at(a->offsets, i, width), size = (uint64_t)number_at(a->data, i, width);
+        ok = !is_there(a, i) || (from <= most && size <= most - from); /* below zero is above all */
+    }
+    return ok;
+}
+
+/* Ends that grow, up to the last entry at least. */
+static bool check_runs(const ArrowColumn *a, uint64_t empty)
+{
+    const ArrowColumn *ends = &a->child[0];
+    const int64_t width = arrow_width(ends->field);
+    bool ok = (uint64_t)a->length <= empty && !ends->valid.n && ends->length > 0 &&
+              ends->data.n / (size_t)width >= (uint64_t)ends->length && a->child[1].length >= ends->length;
+    int64_t last = 0;
+    for (int64_t i = 0; ok && i < ends->length; i++) {
+        const int64_t now = arrow_int(ends->data, i, width, true);
+        ok = now > last;
+        last = now;
+    }
+    return ok && last >= a->length;
+}
+
+/* Before Arrow 1.0 unions had nulls of their own: there is no way to write these now. */
+static bool check_union(const ArrowColumn *a)
+{
+    const bool dense = a->field->param[0] != 0;
+    bool ok = !a->valid.n && a->data.n >= (uint64_t)a->length &&
+              (!dense || a->offsets.n / sizeof(int32_t) >= (uint64_t)a->length);
+    for (int64_t i = 0; ok && i < a->length; i++) {
+        const int which = arrow_union_child(a->field, (signed char)a->data.p[i]);
+        const int64_t at = dense ? number_at(a->offsets, i, 4) : i;
+        ok = which >= 0 && at >= 0 && at < a->child[which].length;
+    }
+    return ok;
+}
+
+static bool check_own(const ArrowColumn *a, uint64_t empty)
 {
     const ArrowField *f = a->field;
     const ArrowKindRow *row = &arrow_kinds[f->kind];
     uint64_t length = (uint64_t)a->length, size = (uint64_t)f->param[0];
     if (f->encoded) return check_indexes(a);
     switch (row->layout) {
-    case LAYOUT_NONE: return length <= EMPTY_MOST;
+    case LAYOUT_NONE: return length <= empty;
     case LAYOUT_BITS: return a->data.n >= (length + 7) / 8;
     case LAYOUT_FIXED:
-        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= EMPTY_MOST;
+        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= empty;
     case LAYOUT_BYTES: return check_offsets(a, row->offset, a->data.n);
     case LAYOUT_LIST: return check_offsets(a, row->offset, (uint64_t)a->child[0].length);
     case LAYOUT_VIEWS: return check_views(a);
     case LAYOUT_CHILDREN:
         if (f->kind == ARROW_FIXED_LIST && size) return (uint64_t)a->child[0].length / size >= length;
-        if (f->kind == ARROW_FIXED_LIST) return length <= EMPTY_MOST;
-        if (f->children == 0) return length <= EMPTY_MOST;
+        if (f->kind == ARROW_FIXED_LIST) return length <= empty;
+        if (f->children == 0) return length <= empty;
         for (int i = 0; i < f->children; i++)
             if ((uint64_t)a->child[i].length < length) return false;
         return true;
-    default: return false; /* values cannot be had */
+    case LAYOUT_LIST_VIEW: return check_list_views(a);
+    case LAYOUT_RUNS: return check_runs(a, empty);
+    case LAYOUT_UNION: return check_union(a);
+    default: return false;
     }
 }
 
-static bool check_array(const ArrowColumn *a, Err *err)
+/* rows: of the batch, 0 of a dictionary's */
+static bool check_array(const ArrowColumn *a, int64_t rows, Err *err)
 {
     const char *what;
+    const uint64_t empty = (uint64_t)MAX(EMPTY_MOST, MIN(rows, EMPTY_ROWS_MOST));
     if (!arrow_can_read(a->field, &what))
         return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found %s, which is not read",
                     (int)MIN(a->field->name.n, 60), a->field->name.p, what);
     if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
-    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
+    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a, empty))
         return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",
                     (int)MIN(a->field->name.n, 60), a->field->name.p);
     for (int i = 0; a->child && i < a->field->children; i++)
-        if (!check_array(&a->child[i], err)) return false;
+        if (!check_array(&a->child[i], rows, err)) return false;
     return true;
 }
 
@@ -493,7 +553,7 @@ static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, Arro
         b.unread = !r->wanted[i];
         if (!take_array(&b, &r->schema.field[i], a, err)) return false;
         if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
-        if (r->wanted[i] && !check_array(a, err)) return false;
+        if (r->wanted[i] && !check_array(a, out->rows, err)) return false;
     }
     r->batches++;
     return true;
@@ -539,7 +599,7 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     ArrowField *plain = NEW(r->arena, ArrowField);
     *plain = *of, plain->encoded = false;
     ArrowColumn a;
-    if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
+    if (!take_array(&b, plain, &a, err) || !check_array(&a, 0, err)) return false;
     ArrowValues *values = place_of_values(r, id);
     if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
         *values = (ArrowValues){ .id = id, .version = ++r->versions };
@@ -556,7 +616,8 @@ static bool same_field(const ArrowField *a, const ArrowField *b)
     const bool encoding = a->encoded == b->encoded && a->dictionary == b->dictionary && a->ordered == b->ordered &&
                           a->index_bits == b->index_bits && a->index_signed == b->index_signed;
     return encoding && str_eq(a->name, b->name) && a->kind == b->kind && a->nullable == b->nullable &&
-           memcmp(a->param, b->param, sizeof a->param) == 0 && str_eq(a->zone, b->zone) &&
+           memcmp(a->param, b->param, sizeof a->param) == 0 && str_eq(a->zone, b->zone) && a->codes == b->codes &&
+           (!a->codes || memcmp(a->code, b->code, (size_t)a->codes * sizeof *a->code) == 0) &&
            a->children == b->children && same_fields(a->child, b->child, a->children);
 }
 

@@ -29,10 +29,11 @@ static size_t put_type(Buf *b, const ArrowField *f)
         int bytes = arrow_kinds[f->kind].param[i].bytes;
         if (bytes) slot[n++] = (FlatSlot){ i, bytes, f->param[i] };
     }
-    bool zone = f->kind == ARROW_TIMESTAMP && f->zone.n;
-    if (zone) slot[n++] = (FlatSlot){ 1, FLAT_OFFSET };
+    const bool zone = f->kind == ARROW_TIMESTAMP && f->zone.n, codes = f->kind == ARROW_UNION && f->codes;
+    if (zone || codes) slot[n++] = (FlatSlot){ 1, FLAT_OFFSET };
     size_t table = flat_put_table(b, slot, n);
     if (zone) flat_point(b, slot[n - 1].at, flat_put_str(b, f->zone));
+    if (codes) flat_point(b, slot[n - 1].at, flat_put_i32(b, f->code, (size_t)f->codes));
     return table;
 }
 
@@ -134,10 +135,13 @@ static void add_column(ArrowParts *p, const ArrowColumn *c)
     const ArrowField *f = c->field;
     const ArrowLayout layout = f->encoded ? LAYOUT_FIXED : arrow_kinds[f->kind].layout;
     add_number(&p->nodes, c->length);
+    const bool bare = layout == LAYOUT_NONE || layout == LAYOUT_RUNS, codes = layout == LAYOUT_UNION;
     add_number(&p->nodes, layout == LAYOUT_NONE ? c->length : c->valid.n ? c->nulls : 0);
-    if (layout != LAYOUT_NONE) add_buffer(p, c->valid);
-    if (layout == LAYOUT_BYTES || layout == LAYOUT_LIST) add_buffer(p, c->offsets);
-    if (layout != LAYOUT_NONE && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN) add_buffer(p, c->data);
+    if (!bare && !codes) add_buffer(p, c->valid);
+    if (codes) add_buffer(p, c->data);
+    if (layout == LAYOUT_BYTES || layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || (codes && f->param[0]))
+        add_buffer(p, c->offsets);
+    if (!bare && !codes && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN) add_buffer(p, c->data);
     if (layout == LAYOUT_VIEWS) add_number(&p->counts, c->n_more);
     for (int64_t i = 0; layout == LAYOUT_VIEWS && i < c->n_more; i++) add_buffer(p, c->more[i]);
     for (int i = 0; !f->encoded && i < f->children; i++) add_column(p, &c->child[i]);

@@ -21,6 +21,7 @@ const BatchForm batch_form_arrow = {
 const BatchForm batch_form_parquet = {
     .name = "parquet",
     .file = { "PAR1", 4 },
+    .encrypted = { "PARE", 4 },
     .endings = { ".parquet", ".pq" },
     .end_needed = true,
     .open_file = parquet_open_file,
@@ -69,7 +70,8 @@ const BatchForm *batch_form_of_bytes(Str head, bool *stream)
 {
     for (size_t i = 0; batch_forms[i]; i++) {
         *stream = begins_with(head, batch_forms[i]->stream);
-        if (*stream || begins_with(head, batch_forms[i]->file)) return batch_forms[i];
+        if (*stream || begins_with(head, batch_forms[i]->file) || begins_with(head, batch_forms[i]->encrypted))
+            return batch_forms[i];
     }
     return NULL;
 }

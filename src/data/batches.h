@@ -68,6 +68,7 @@ static inline void batches_drop(BatchWriter *w) { if (w) w->close(w); } /* frees
 typedef struct BatchForm {
     const char *name;        /* of --input-format and --output-format */
     Str file, stream;        /* first bytes; n 0: there is no such form */
+    Str encrypted;           /* (optional) first bytes of a file that open_file refuses by name */
     const char *endings[6];  /* of the names of files; ends with NULL */
     bool end_needed;         /* what is written is of no use before its end, and cannot be gone on with */
     /* (optional) the whole file, mapped: views of it are handed out; absent: it is only written */

@@ -97,6 +97,11 @@ int64_t flat_vector_i64(const FlatVector *v, size_t place)
     return (int64_t)flat_number(&v->of, v->at + 8 * place, 8);
 }
 
+int32_t flat_vector_i32(const FlatVector *v, size_t place)
+{
+    return (int32_t)flat_number(&v->of, v->at + 4 * place, 4);
+}
+
 /* ---- writing ---- */
 static void flat_zeros(Buf *b, size_t n)
 {
@@ -154,6 +159,13 @@ size_t flat_put_offsets(Buf *b, size_t n)
     size_t at = b->n;
     flat_zeros(b, 4 + 4 * n);
     flat_set(b, at, n, 4);
+    return at;
+}
+
+size_t flat_put_i32(Buf *b, const int32_t *number, size_t n)
+{
+    size_t at = flat_put_offsets(b, n);
+    for (size_t i = 0; i < n; i++) flat_set(b, at + 4 + 4 * i, (uint32_t)number[i], 4);
     return at;
 }
 

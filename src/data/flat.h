@@ -26,6 +26,7 @@ bool flat_table(const FlatTable *, int id, FlatTable *out);                /* fa
 FlatVector flat_vector(const FlatTable *, int id, size_t element);         /* bytes of one; absent: empty */
 FlatTable flat_vector_table(const FlatVector *, uint32_t i);
 int64_t flat_vector_i64(const FlatVector *, size_t place);                 /* of structs of i64, by place */
+int32_t flat_vector_i32(const FlatVector *, size_t place);
 
 /* ---- writing: front to back; a slot for an offset is pointed to its target once that is written ---- */
 enum { FLAT_OFFSET = 0 };  /* bytes of a slot: it holds an offset */
@@ -37,6 +38,7 @@ typedef struct FlatSlot {
 size_t flat_put_table(Buf *, FlatSlot *, int n);            /* all return where it stands */
 size_t flat_put_str(Buf *, Str);
 size_t flat_put_offsets(Buf *, size_t n);                   /* of tables: each is flat_point's `slot` */
+size_t flat_put_i32(Buf *, const int32_t *, size_t n);
 size_t flat_put_i64(Buf *, const int64_t *, size_t n, size_t each); /* structs of `each` numbers */
 void flat_point(Buf *, size_t slot, size_t target);
 void flat_align(Buf *, size_t to);

@@ -52,6 +52,11 @@ static const Value *bytes_or_path(const Value *v)
     return path && path->kind == V_STR ? path : NULL;
 }
 
+static bool is_empty_file(const Value *v)
+{
+    return v && v->kind == V_MAP && (value_get(v, "bytes") || value_get(v, "path")) && !bytes_or_path(v);
+}
+
 static bool take_bytes(const ItemNames *s, Arena *arena, const Value *bytes, Item *item, Err *err)
 {
     Value object = value_map(arena, 1);
@@ -78,6 +83,8 @@ static bool take_file(const ItemNames *s, Arena *arena, const Value *v, Item *it
     if (own && own->kind == V_MAP && (own = bytes_or_path(own)) != NULL)
         return own->kind == V_STR ? item_open_file(arena, s->form, own->s, item, err)
                                   : take_bytes(s, arena, own, item, err);
+    if (is_empty_file(inside))
+        return fail(err, EF_INVALID_INPUT, "%s: found neither bytes nor a path, wanted one of them", key);
     if (v->kind == V_MAP && (holds_samples(s, v) || value_get(v, key)))
         return item_read_object(arena, s->form, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
@@ -321,5 +328,6 @@ bool item_of_row(Arena *arena, const ItemColumns *c, const ArrowColumn *column, 
         if (cell.kind != V_NULL || str_is(name, item_names_text(names)))
             object.map.items[object.map.n++] = (Member){ name, cell };
     }
+    if (item_names_files(names) && object.map.n == 0) object = (Value){ .kind = V_NULL };
     return item_of_value(names, arena, &object, item, err);
 }

@@ -64,6 +64,40 @@ const ItemFile *item_form_file(const ItemForm *form)
     return item_form_has(form, ITEM_PICTURE) ? &picture : item_form_has(form, ITEM_SOUND) ? &sound : NULL;
 }
 
+static int item_hex(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static Str item_percent_decoded(Arena *arena, Str text)
+{
+    char *to = arena_raw(arena, text.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        const bool room = text.p[i] == '%' && i + 2 < text.n;
+        const int high = room ? item_hex(text.p[i + 1]) : -1, low = room ? item_hex(text.p[i + 2]) : -1;
+        const bool coded = high >= 0 && low >= 0;
+        to[n++] = coded ? (char)(high << 4 | low) : text.p[i];
+        i += coded ? 2 : 0;
+    }
+    return (Str){ to, n };
+}
+
+/* Engines call a file file:///a b.png (Daft), file:/a b.png (Spark) or file:///a%20b.png, as browsers do. */
+static Str item_path_of_url(Arena *arena, Str url)
+{
+    static const char *const heads[] = { "file://localhost/", "file:///", "file:/" };
+    for (size_t i = 0; i < COUNT(heads); i++) {
+        if (!str_starts(url, heads[i])) continue;
+        const size_t head = strlen(heads[i]) - 1; /* its last character begins the path */
+        const Str path = { url.p + head, url.n - head };
+        return file_is(str_dup(arena, path)) ? path : item_percent_decoded(arena, path);
+    }
+    return url;
+}
+
 bool item_open_file(Arena *arena, const ItemForm *form, Str path, Item *item, Err *err)
 {
     enum { MOST = 1 << 30 };
@@ -74,7 +108,7 @@ bool item_open_file(Arena *arena, const ItemForm *form, Str path, Item *item, Er
     if (str_starts(path, "http://") || str_starts(path, "https://"))
         return fail(err, EF_INVALID_INPUT, "found the URL \"%.*s\", wanted the path of a file: URLs are not "
                     "fetched", (int)MIN(path.n, 60), path.p);
-    return file_read(arena, str_dup(arena, path), MOST, bytes, err);
+    return file_read(arena, str_dup(arena, item_path_of_url(arena, path)), MOST, bytes, err);
 }
 
 /* A list without boxes: each of its texts is a row. The words of a page are one row. */

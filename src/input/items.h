@@ -87,6 +87,6 @@ typedef struct ItemFile {
     size_t at;                   /* of the Str in Item */
 } ItemFile;
 const ItemFile *item_form_file(const ItemForm *); /* NULL: they are none */
-bool item_open_file(Arena *, const ItemForm *, Str path, Item *, Err *); /* or a data URI */
+bool item_open_file(Arena *, const ItemForm *, Str path, Item *, Err *); /* or a data URI, or file:///... */
 
 #endif

@@ -21,7 +21,8 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SoundEmbedding");
 
-static const Field table[] = { /* values: frames x width, where frames are asked for */
+static const Field table[] = { { "embedding", 1, F_F32, .repeated = true }, { 0 } };
+static const Field table_of_frames[] = { /* values: frames x width */
     { "embedding", 1, F_F32, .repeated = true }, { "frames", 2, F_I32 }, { "values", 3, F_F32, .repeated = true },
     { 0 },
 };
@@ -36,7 +37,16 @@ static Value sound_told(Arena *arena, const Value *answer)
     value_add(&out, "values", part_flat(arena, frames, "embedding"));
     return out;
 }
-static const TaskTable tables[] = { { .rows = table, .shape = sound_told }, { 0 } };
+
+static bool wants_frames(const TaskOptions *options)
+{
+    return options->frames;
+}
+static const TaskTable tables[] = {
+    { .when = wants_frames, .rows = table_of_frames, .shape = sound_told },
+    { .rows = table, .shape = sound_told },
+    { 0 },
+};
 
 static Value sound_mean(Arena *arena, const TaskOptions *options, const TaskRow *row, size_t n_rows)
 {

@@ -22,7 +22,8 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_PICTURE_REPLY(result, "PictureEmbedding");
 
-static const Field table[] = { /* values: patches x width, where patches are asked for */
+static const Field table[] = { { "embedding", 1, F_F32, .repeated = true }, { 0 } };
+static const Field table_of_patches[] = { /* values: patches x width */
     { "embedding", 1, F_F32, .repeated = true }, { "patches", 2, F_I32 }, { "values", 3, F_F32, .repeated = true },
     { 0 },
 };
@@ -37,7 +38,16 @@ static Value picture_told(Arena *arena, const Value *answer)
     value_add(&out, "values", part_flat(arena, patches, "embedding"));
     return out;
 }
-static const TaskTable tables[] = { { .rows = table, .shape = picture_told }, { 0 } };
+
+static bool wants_patches(const TaskOptions *options)
+{
+    return options->patches;
+}
+static const TaskTable tables[] = {
+    { .when = wants_patches, .rows = table_of_patches, .shape = picture_told },
+    { .rows = table, .shape = picture_told },
+    { 0 },
+};
 
 enum { MAP_RANK = 3 };           /* [channels, height, width] */
 

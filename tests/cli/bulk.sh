@@ -73,6 +73,10 @@ refuses "a column of CSV to keep" '--keep: found no column "ids": did you mean "
 for name in error tokens; do
     refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
 done
+printf '\357\273\277{"id":7,"text":"bus to Goa"}\r\n' >mark.jsonl && printf '\357\273\277bus to Goa\r\n' >mark.txt
+prints "a byte order mark before JSON lines" '{"id":7,"entities":\[{"entity_group":"DEST",.*"start":7,' "$EF" map -m "$MODEL" mark.jsonl --aggregation simple
+prints "a byte order mark before lines" '"word":"goa","start":7,' "$EF" map -m "$MODEL" mark.txt --aggregation simple
+prints "and to infer" '"word":"goa","start":7,' "$EF" infer -m "$MODEL" -i mark.txt --aggregation simple -f jsonl
 works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
 [ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
 check $? "map keeps every line, in order"
@@ -277,14 +281,16 @@ echo '{"text": ""}' | "$EF" map -m "$MODEL" --errors fail >txt 2>err
 [ $? != 0 ] && grep -q -- "--errors fail: line 1" err
 check $? "--errors fail ends at the first record that failed"
 works "unusual types beside the text" "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep text --output-format csv
-refuses "unusual types kept" 'column "runs": found the type run_end_encoded' "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep runs
+works "unusual types kept" "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep all -o unusual.arrow
+prints "unusual types, written and read" '^b,c,y,"\[2,3\]",text 2,"\[' "$EF" map -m "$MODEL" unusual.arrow --column text --keep dense,sparse,runs,views,text --output-format csv
+refuses "unusual types in Parquet" 'column "runs": found run_end_encoded, which Parquet' "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep runs -o unusual.parquet
 works "a strange type beside the text" "$EF" map -m "$MODEL" "$ARROW/strange.arrow" --keep id --output-format csv
 [ "$(grep -c '^[0-4],.*DEST' txt)" = 5 ]
 check $? "rows beside a strange type"
 refuses "a strange type kept" 'column "wide": found the type int with the numbers 128 1' "$EF" map -m "$MODEL" "$ARROW/strange.arrow" --keep wide
 works "strange dictionaries beside the text" "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep id --output-format csv
 refuses "a nested dictionary kept" 'column "nested": found a dictionary inside of a dictionary' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep nested
-refuses "a dictionary of views kept" 'column "views": found the type list_view' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep views
+prints "a dictionary of views kept" '^\[1\],"\[{' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep views --output-format csv
 refuses "one of two columns kept" 'columns 5 and 6 of 6 are both "twice"' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --keep twice
 refuses "two columns of one name" 'columns 5 and 6 of 6 are both "twice"' "$EF" map -m "$MODEL" "$ARROW/twice.arrows" --column twice
 printf 'text,a,text\nx,1,y\n' >two.csv

@@ -79,6 +79,10 @@ works "lists of lists, again" map x.parquet --keep text,boxes,pages,words,named 
 sed 's/,"tokens":.*/}/' txt >deep.found && tr -d ' ' <"$GOLDEN/deep.json" >deep.wanted && sed -i 's/"text":"bus/"text":"bus /' deep.wanted
 same "lists of lists" deep.found deep.wanted
 refuses "compression" 'found the compression BROTLI' map "$GOLDEN/refused-brotli.parquet" -o y.parquet
+prints "an encrypted column beside the text" '^2,"\[{""label""' map "$GOLDEN/secret.parquet" --keep id --output-format csv
+refuses "an encrypted column" 'column "secret", row group 1: found it encrypted' map "$GOLDEN/secret.parquet" --keep secret --output-format csv
+printf 'PARE    \4\0\0\0PARE' >secret.parquet
+refuses "an encrypted footer" 'found a file whose footer is encrypted' map secret.parquet
 cat "$GOLDEN/pyarrow.parquet" | map >txt 2>err
 grep -q 'a file of parquet in a pipe or packed, wanted the file itself' err
 check $? "Parquet in a pipe"
@@ -140,6 +144,8 @@ for form in jsonl arrow; do
 done
 refuses "another model's options" 'begun with other options' run whole many.parquet --results tokens
 refuses "other columns" 'begun with other options' map --checkpoint whole --rows-per-part 100 --keep text many.parquet
+mkdir mixed && printf 'id,text\n1,bus to Goa\n' >mixed/a.csv && printf 'text,id\nbus to Goa,1\n' >mixed/b.csv
+refuses "columns in another order" 'mixed/b.csv: found a column text: utf8?, wanted id: utf8? as in the parts' map --checkpoint mixed.out --keep all mixed
 refuses "other parts" 'begun with --rows-per-part 100, found 300' map --checkpoint whole --rows-per-part 300 --keep id many.parquet
 cp -r "$BUS" other && sed 's/"B-SRC"/"B-FROM"/; s/"I-SRC"/"I-FROM"/' "$BUS/config.json" >other/config.json
 refuses "another model" 'begun with another model' "$EF" map -m other --checkpoint whole --rows-per-part 100 --keep id many.parquet

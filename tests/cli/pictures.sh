@@ -25,6 +25,13 @@ prints "JSON lines" '{"id":7,"labels":\[{"label":"bird"' "$EF" map -m "$VIT" lis
 has "base64" '{"id":8,"labels":\[{"label":"bird"'
 printf 'id,photo\n1,%s\n' "$P" >list.csv
 prints "a column" '{"id":"1","labels":\[{"label":"bird"' "$EF" map -m "$VIT" --field photo list.csv
+mkdir -p 'f i' && cp "$P" 'f i/a%20b.jpg'
+printf '%s\n' "file://$P" "file:$P" "file://$PWD/f i/a%20b.jpg" "file://localhost$PWD/f%20i/a%2520b.jpg" >urls.txt
+works "URLs of files, as Daft and Spark write them" "$EF" map -m "$VIT" urls.txt
+printf '{"image":{"bytes":null,"path":null}}\n' >none.jsonl
+fails "a file without bytes and path" 'line 1: image: found neither bytes nor a path' "$EF" map -m "$VIT" none.jsonl
+printf '{"text":"x","path":null}\n' | "$EF" map -m "$BUS" --keep path -o none.arrow 2>err
+prints "no path in a row" 'found null, wanted a path' "$EF" map -m "$VIT" none.arrow --output-format csv
 refuses "no column" 'found no column "path"; --field names another one' "$EF" map -m "$VIT" list.csv
 
 # ---- packages ----
@@ -50,6 +57,11 @@ refuses "embedding" 'Invalid model type' "$EF" infer -m "$VIT" --task embedding 
 # ---- vectors ----
 VECTORS=$ROOT/tests/golden/pictures/vit_vectors
 prints "vectors" '{"embedding":\[' "$EF" infer -m "$VECTORS" -f jsonl "$P"
+for way in '' 'patches,values,'; do
+    "$EF" map -m "$ROOT/tests/golden/pictures/vit_hidden" list.jsonl --output-format csv ${way:+--patches} >txt 2>err
+    head -n 1 txt | grep -qx "embedding,${way}error"
+    check $? "columns of vectors: $(head -n 1 txt)"
+done
 refuses "vectors of a classifier" 'Invalid model type' "$EF" infer -m "$VIT" --task image_embedding "$P"
 
 # ---- bench, verify, quantize, onnx explain and check ----

@@ -17,6 +17,13 @@ prints "AST" '"label": "right"' "$EF" infer -m "$G/ast" "$P"
 prints "Whisper" '"label": "stop"' "$EF" infer -m "$G/whisper" "$P"
 prints "vectors" '{"embedding":\[-0.355' "$EF" infer -m "$G/vectors" -f jsonl "$P"
 prints "vectors of frames" '{"frames":\[{"start":0.0,"embedding":\[[^]]*\]},{"start":0.02,' "$EF" infer -m "$G/vectors" --frames true -f jsonl "$P"
+for way in '' 'frames,values,'; do
+    "$EF" map -m "$G/vectors" --input-format text --output-format csv ${way:+--frames} >txt 2>err <<EOF
+$P
+EOF
+    head -n 1 txt | grep -qx "embedding,${way}error"
+    check $? "columns of vectors: $(head -n 1 txt)"
+done
 prints "for people" 'sound of 47' "$EF" infer -m "$CTC" -f text "$P"
 refuses "no such file" 'gone.wav' "$EF" infer -m "$CTC" gone.wav
 refuses "a URL" 'URLs are not fetched' "$EF" infer -m "$CTC" https://example.com/a.wav

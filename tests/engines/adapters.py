@@ -68,6 +68,8 @@ class Core(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "found columns"):
                 encode(pa.record_batch({"text": [1.5]}))
             self.assertEqual(encode(some).num_rows, 1)
+            with self.assertRaisesRegex(TypeError, 'found a dict, wanted .* batch_format="pyarrow"'):
+                encode({"text": ["bus to Goa"]})
 
     def test_tables(self):
         table = pa.table({"text": pa.chunked_array([["bus to Goa"], ["a", "b"]]), "id": [1, 2, 3]})
@@ -115,6 +117,7 @@ class Engines(unittest.TestCase):
         rows = adapter.scan(frame, ANSWERS, BOTH, program=PROGRAM).collect()
         self.assertEqual(rows.columns[:2], ["id", "answer"])
         self.assertEqual(rows["error"].null_count(), 1)
+        self.assertTrue(rows.equals(adapter.scan(frame.collect(), ANSWERS, BOTH, program=PROGRAM).collect()))
         none = adapter.scan(pl.LazyFrame(schema={"text": pl.String, "id": pl.Int64}), PACKAGE).collect()
         self.assertEqual((none.columns, none.height), (["id", "entities", "error"], 0))
         with self.assertRaisesRegex(ValueError, "'error' is a column of the results"):

@@ -93,7 +93,7 @@ def words(name, writer, lists, **options):
 
 
 def unusual():
-    """Types that are not read, beside one that is."""
+    """Types that few use."""
     kinds = pa.array([0, 1, 0, 1, 0], pa.int8())
     children = [pa.array(["a", "b", "c"]), pa.array([1, 2])]
     dense = pa.UnionArray.from_dense(kinds, pa.array([0, 0, 1, 1, 2], pa.int32()), children)
@@ -106,7 +106,7 @@ def unusual():
 
 
 def strange():
-    """A type that few know, dictionaries of types that are not read, and columns of one name."""
+    """A type that few know, dictionaries of unusual types, and columns of one name."""
     import polars
     texts = [f"bus {i} to Goa" for i in range(5)]
     frame = polars.DataFrame({"wide": polars.Series(range(5), dtype=polars.Int128), "text": texts, "id": range(5)})
@@ -152,7 +152,24 @@ def random_type(r, depth=0):
     inner = lambda: random_type(r, depth + 1)
     return r.choice([lambda: pa.list_(inner()), lambda: pa.large_list(inner()), lambda: pa.list_(inner(), r.randrange(4)),
                      lambda: pa.struct([pa.field(f"f{i}", inner()) for i in range(r.randrange(1, 4))]),
-                     lambda: pa.map_(pa.utf8(), inner())])()
+                     lambda: pa.map_(pa.utf8(), inner()), lambda: pa.list_view(inner()), lambda: pa.large_list_view(inner())])()
+
+
+def random_column(r, n):
+    """An array; now and then a union of two, or one in runs."""
+    kind = random_type(r)
+    values = lambda kind: pa.array([random_value(r, kind) for _ in range(n)], kind)
+    column, way = values(kind), r.random()
+    if way < 0.05 and not pa.types.is_dictionary(kind):
+        ends = sorted(r.sample(range(1, n + 1), r.randrange(1, n + 1))) if n else []
+        ends = ends[:-1] + [n] if n else []
+        return pa.RunEndEncodedArray.from_arrays(pa.array(ends, r.choice([pa.int16(), pa.int32(), pa.int64()])), column[:len(ends)])
+    if way < 0.1:
+        codes = pa.array([r.choice([3, 7]) for _ in range(n)], pa.int8())
+        at = pa.array(sorted(r.randrange(n) for _ in range(n)), pa.int32())
+        return (pa.UnionArray.from_sparse(codes, [column, values(pa.utf8())], ["a", "b"], [3, 7]) if r.random() < 0.5
+                else pa.UnionArray.from_dense(codes, at, [column, values(pa.utf8())], ["a", "b"], [3, 7]))
+    return column
 
 
 def random_value(r, t):
@@ -168,7 +185,7 @@ def random_value(r, t):
         return {f.name: random_value(r, f.type) for f in t}
     if pa.types.is_fixed_size_list(t):
         return [random_value(r, t.value_type) for _ in range(t.list_size)]
-    if pa.types.is_list(t) or pa.types.is_large_list(t):
+    if pa.types.is_list(t) or pa.types.is_large_list(t) or pa.types.is_list_view(t) or pa.types.is_large_list_view(t):
         return [random_value(r, t.value_type) for _ in range(r.randrange(4))]
     if pa.types.is_fixed_size_binary(t):
         return r.randbytes(t.byte_width)
@@ -208,8 +225,7 @@ def random_table(r):
         text = pa.array(texts, pa.utf8()).dictionary_encode()
     t = {"id": pa.array(range(n), pa.int64()), "text": text}
     for i in range(r.randrange(5)):
-        kind = random_type(r)
-        t[f"other{i}"] = pa.array([random_value(r, kind) for _ in range(n)], kind)
+        t[f"other{i}"] = random_column(r, n)
     names = list(t)
     r.shuffle(names)
     table = pa.table({k: t[k] for k in names})

@@ -269,6 +269,8 @@ def golden():
         for row in t.to_pylist(): f.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
     pq.write_table(int96_table(), at("int96.parquet"), use_deprecated_int96_timestamps=True, store_schema=False)
     pq.write_table(pa.table({"text": ["x"]}), at("refused-brotli.parquet"), compression="brotli", store_schema=False)
+    with_a_secret(at)
+    attempt("duckdb-arrays.parquet", lambda: null_arrays(at))
     meanings(at)
     deep_lists(at)
     print("wrote", *writers)
@@ -336,6 +338,29 @@ def int96_table():
     import pyarrow as pa
     times = [datetime.datetime(2024, 2, 29, 12, 30, 5, 250000), None, datetime.datetime(1970, 1, 1), datetime.datetime(1902, 12, 31, 23, 59, 59, 999999)]
     return pa.table({"text": ["x"] * 4, "old": pa.array(times, pa.timestamp("ns")), "more": pa.array([times[:2], None, [], times[2:]], pa.list_(pa.timestamp("ns")))})
+
+
+def with_a_secret(at):
+    """One column is encrypted; the footer and the text are not. The key goes nowhere."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow.parquet import encryption
+
+    class Keys(encryption.KmsClient):
+        def wrap_key(self, key, name): return base64.b64encode(key)
+        def unwrap_key(self, key, name): return base64.b64decode(key)
+    how = encryption.EncryptionConfiguration(footer_key="footer", column_keys={"column": ["secret"]}, plaintext_footer=True)
+    keys = encryption.CryptoFactory(lambda connection: Keys()).file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    t = pa.table({"id": [1, 2], "text": ["AC sleeper bus to Goa", "Volvo to Pune"], "secret": ["a", "b"]})
+    pq.write_table(t, at("secret.parquet"), encryption_properties=keys, store_schema=False)
+
+
+def null_arrays(at):
+    """Arrays of one length, some of them null: DuckDB writes entries for all items of those, too."""
+    import duckdb
+    duckdb.sql("copy (select 'bus to Goa' as text, v::int[2] as flat, w::int[2][2] as deep, x::varchar[2] as pair from (values "
+               "(null, null, null), ([1, 2], [[1, 2], null], ['Pune', 'Goa']), (null, [null, [null, 4]], null), ([null, 5], null, ['a', null])) "
+               f"t(v, w, x)) to '{at('duckdb-arrays.parquet')}'")
 
 
 def deep_lists(at):
