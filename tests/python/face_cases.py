@@ -223,7 +223,17 @@ def _sentence_pooled() -> dict[str, Case]:
 
         return case
 
+    def dropped(c: Any) -> Any:
+        """Dropout is of training: it changes nothing, whichever way the texts go."""
+        modules = [{"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + kind}
+                   for i, (path, kind) in enumerate((("", "Transformer"), ("1_Ways", "Pooling"), ("2_Dropout", "Dropout")))]
+        with changed(MODEL, **{"modules": modules, "1_Ways/config": {"embedding_dimension": 16, "pooling_mode": "mean"},
+                               "2_Dropout/config": {"dropout": 0.3}}) as path:
+            m = c.SentenceTransformer(path)
+            return [m.encode(["", *TEXTS]), m.encode(TEXTS[:2], output_value="token_embeddings")]
+
     return {
+        "dropout": dropped,
         "an order of its own": pooled(lambda m: [m[1].pooling_mode, m[1].get_embedding_dimension(), m.encode(TEXTS)], pooling_mode=["mean", "cls"]),
         "the usual order": pooled(lambda m: m.encode(TEXTS), pooling_mode=["cls", "mean"]),
         "first behind the prompt": pooled(lambda m: m.encode_query(TEXTS), pooling_mode="cls", include_prompt=False),
@@ -328,6 +338,8 @@ def _util() -> dict[str, Case]:
         **{"pairwise_" + name: (lambda c, name=name: getattr(c.util, "pairwise_" + name)(a, b[:6])) for name in names},
         "semantic_search": lambda c: c.util.semantic_search(a, b, top_k=3),
         "community_detection": lambda c: c.util.community_detection(np.concatenate([a, a + 0.01, b]), min_community_size=2),
+        **{f"communities that overlap, {least}": (lambda c, least=least: c.util.community_detection(rows(40, 3, 11), 0.5, least)) for least in (1, 2, 5)},
+        **{name + " of nothing": (lambda c, name=name: getattr(c.util, name)(a[:0], b)) for name in names},
     }
 
 
