@@ -23,10 +23,15 @@ CHUNK = 1024  # texts of one call of the library, which batches them itself
 _OPTIONS = ("threads", "replicas", "kernels", "tokenizer", "processor", "pooling", "normalize", "precision")
 
 
+def is_column(value: Any) -> bool:
+    """What a dataset of Hugging Face's datasets has under a name: dataset["text"]."""
+    return type(value).__name__ == "Column" and type(value).__module__.startswith("datasets.")
+
+
 def is_texts(value: Any) -> bool:
-    """A batch, not one input: a list, a tuple, an array of str."""
-    return isinstance(value, (list, tuple)) or (hasattr(value, "dtype") and getattr(value, "ndim", 0) >= 1
-                                                and value.dtype.kind in "UO")
+    """A batch, not one input: a list, a tuple, an array of str, a column of a dataset."""
+    return isinstance(value, (list, tuple)) or is_column(value) or (hasattr(value, "dtype") and getattr(value, "ndim", 0) >= 1
+                                                                        and value.dtype.kind in "UO")
 
 
 class ModelCard:
@@ -365,4 +370,4 @@ def gather(blocks: Iterator[Any], count: int) -> Any:
     return out
 
 
-__all__ = ["BaseEncoder", "CHUNK", "check_device", "gather", "is_texts", "logger"]
+__all__ = ["BaseEncoder", "CHUNK", "check_device", "gather", "is_column", "is_texts", "logger"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any, Callable
 
 from . import _core
-from ._arrays import is_torch, numpy, to_numpy, torch
-from ._encoder import CHUNK, BaseEncoder, check_device, gather, logger
+from ._arrays import has_torch, numpy, to_numpy, torch
+from ._encoder import CHUNK, BaseEncoder, check_device, gather, is_column, logger
 from ._folder import read_json
 from .errors import UnsupportedError
 
@@ -42,13 +43,19 @@ class Identity(Activation):
 _ACTIVATIONS: dict[str, type[Activation]] = {"Sigmoid": Sigmoid, "Identity": Identity}
 
 
-def _activation(function: Callable[[Any], Any], scores: Any) -> Any:
-    """One of ours, a torch module, or anything that takes an array."""
-    if type(function).__module__.startswith("torch."):
-        named = _ACTIVATIONS.get(type(function).__name__)
-        return named()(scores) if named else to_numpy(function(torch().from_numpy(scores)))
-    out = function(scores)
-    return to_numpy(out) if is_torch(out) else out
+def _activation(function: Callable[[Any], Any], scores: Any, tensors: bool) -> Any:
+    """One of ours, or anything that takes an array, or a tensor of torch; tensors: it is given one where torch is installed."""
+    named = _ACTIVATIONS.get(type(function).__name__) if type(function).__module__.startswith("torch.") else None
+    if named or isinstance(function, Activation):
+        return (named() if named else function)(scores)
+    if type(function).__module__.startswith("torch.") or (tensors and has_torch()):
+        return to_numpy(function(torch().from_numpy(scores)))
+    try:
+        return to_numpy(function(scores))
+    except (AttributeError, TypeError):
+        if "torch" not in sys.modules:
+            raise
+        return to_numpy(function(torch().from_numpy(scores)))  # torch.sigmoid, or a function that calls it
 
 
 def _named_activation(path: str) -> Callable[[Any], Any] | None:
@@ -129,7 +136,7 @@ class CrossEncoder(BaseEncoder):
 
     @staticmethod
     def _is_pair(inputs: Any) -> bool:
-        if isinstance(inputs, (list, tuple)):
+        if isinstance(inputs, (list, tuple)) or is_column(inputs):
             return len(inputs) > 0 and not isinstance(inputs[0], (list, tuple))
         if hasattr(inputs, "dtype") and inputs.dtype.kind in "UO":
             return bool(inputs.size) and inputs.ndim < 2
@@ -158,7 +165,7 @@ class CrossEncoder(BaseEncoder):
 
     def _scored(self, scores: Any, function: Callable[[Any], Any], softmax: bool) -> Any:
         np = numpy()
-        scores = _activation(function, scores)
+        scores = _activation(function, scores, self.torch_results)
         if self.num_labels == 1 and scores.ndim > 1:
             scores = scores[:, 0]
         if softmax and scores.ndim > 1:
