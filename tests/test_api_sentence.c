@@ -759,6 +759,8 @@ static void refusals(void)
           "\"1_Pooling\"},{\"type\":\"a.Magic\",\"path\":\"\"}]", "found a.Magic, wanted Transformer" },
         { "1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": false}", "no way of pooling is chosen" },
         { "1_Pooling/config.json", "{\"pooling_mode\": [\"mean\", \"max\"]}", "error: 2_Dense/config.json: Dense: found a vector of 32" },
+        { "sentence_bert_config.json", "{\"modality_config\": {\"text\": {\"method_output_name\": \"pooler_output\"}}}",
+          "method_output_name: found pooler_output, wanted last_hidden_state" },
         { "2_Dense/config.json", "{\"activation_function\": \"torch.nn.Odd\"}", "found torch.nn.Odd" },
         { "2_Dense/model.safetensors", "x", "safetensors" },
         { "2_Dense/model.safetensors", NULL, "model.safetensors" },
