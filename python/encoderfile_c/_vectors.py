@@ -123,6 +123,7 @@ class VectorEncoder(BaseEncoder):
     def _arrays(self, texts: list[Any], limit: int | None = None, left: bool | None = None) -> dict[str, Any]:
         tokenizer = self.tokenizer
         options: dict[str, Any] = {"pad": True, "pad_id": tokenizer.pad_token_id or 0, "max_length": limit or self.max_seq_length or 0,
+                                   "cut_left": tokenizer.truncation_side == "left",
                                    "pad_left": tokenizer.padding_side == "left" if left is None else left}
         found = tokenizer.backend.arrays(texts, **options)
         return self._flatten({name: found[name].numpy() for name in ("input_ids", "token_type_ids", "attention_mask")})

@@ -204,7 +204,8 @@ class CrossEncoder(BaseEncoder):
             options = {name: value for name, value in self._options.items() if name in ("threads", "kernels", "precision")}
             self._graph = _core.Graph(self._path, **options)
         tokenizer = self.tokenizer
-        found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest)
+        found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest,
+                                         cut_left=tokenizer.truncation_side == "left")
         feeds = self._flatten({one["name"]: found[one["name"]].numpy() for one in self._graph.inputs})
         return next(iter(self._graph.run(feeds).values())).numpy()
 

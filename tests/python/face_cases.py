@@ -165,6 +165,19 @@ def _sentence_more() -> dict[str, Case]:
         m.max_seq_length, m.similarity_fn_name, m.truncate_dim = 6, "manhattan", 9
         m.prompts["mine"] = "the text: "
 
+    def cut_left(c: Any) -> Any:
+        with changed(MODEL, tokenizer_config={"truncation_side": "left"}) as path:
+            m = c.SentenceTransformer(path)
+            return [m.encode(TEXTS), length_of(m, 6), m.encode(TEXTS, output_value="token_embeddings")]
+
+    def length_of(m: Any, value: int) -> Any:
+        m.max_seq_length = value
+        return m.encode(TEXTS)
+
+    def limited(c: Any, **settings: Any) -> Any:
+        with changed(MODEL, sentence_bert_config=settings) as path:
+            return c.SentenceTransformer(path).encode(TEXTS)
+
     def evaluated(c: Any) -> Any:
         with tempfile.TemporaryDirectory() as made:
             out = os.path.join(made, "new", "folder")
@@ -196,6 +209,9 @@ def _sentence_more() -> dict[str, Case]:
         "saved without modules.json": saved("SentenceTransformer", os.path.join("pipelines", "vectors"), settings, shorter),
         "length of the constructor": lambda c: model(c, processor_kwargs={"model_max_length": 6}).encode(TEXTS),
         "evaluated": evaluated,
+        "cut in front": cut_left,
+        "length of every call": lambda c: limited(c, max_seq_length=20, processing_kwargs={"text": {"max_length": 6}}),
+        "length of the tokenizer": lambda c: limited(c, max_seq_length=20, tokenizer_args={"model_max_length": 6}),
         "other attributes": lambda c: others(model(c)),
         "other attributes without modules.json": lambda c: others(c.SentenceTransformer(os.path.join(GOLDEN, "pipelines", "vectors"))),
         "chained calls": lambda c: chained(model(c)),
@@ -276,12 +292,21 @@ def _cross_more() -> dict[str, Case]:
         with changed(ONE, tokenizer_config={"tokenizer_class": "TokenizersBackend"}) as path:
             return c.CrossEncoder(path).predict([*PAIRS, ("the cat", ""), ("the cat " * 30, "sat on the mat " * 30)])
 
+    def cut_left(c: Any) -> Any:
+        with changed(ONE, tokenizer_config={"truncation_side": "left"}) as path:
+            m = c.CrossEncoder(path)
+            long = [*PAIRS, ("the cat " * 30, "sat on the mat " * 30)]
+            before = m.predict(long)
+            m.max_length = 8
+            return [before, m.predict(long)]
+
     return {
         "no activation": named("torch.nn.modules.linear.Identity"),
         "sigmoid": named("torch.nn.modules.activation.Sigmoid"),
         "activation of others": named("os.getcwd"),
         "no activation, in config.json": old(sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity"}),
         "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
+        "cut in front": cut_left,
         "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),
         "without effect": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE)).predict(PAIRS, num_workers=2, device="cpu", foo=1),
         "a tokenizer of no class": no_class,
