@@ -90,7 +90,7 @@ class CrossEncoder(BaseEncoder):
             raise TypeError("CrossEncoder.__init__() missing 1 required argument: 'model_name_or_path'")
         super().__init__(path, **{"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, **options})
         self._graph: _core.Graph | None = None
-        self.num_labels: int = len(self._info["labels"])
+        self.num_labels: int = len(self._info["labels"]) or self.model.vectors(["a"]).shape[1]
         if num_labels not in (None, self.num_labels):
             raise ValueError(f"num_labels: found {num_labels}, wanted {self.num_labels}, which this model has")
         if max_length is not None:
@@ -202,7 +202,7 @@ class CrossEncoder(BaseEncoder):
     def _by_hand(self, pairs: list[Any], limit: int | None) -> Any:
         if self._graph is None:
             options = {name: value for name, value in self._options.items() if name in ("threads", "kernels", "precision")}
-            self._graph = _core.Graph(self._path, **options)
+            self._graph = _core.Graph(self._path, task=self.task, **options)
         tokenizer = self.tokenizer
         found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest,
                                          cut_left=tokenizer.truncation_side == "left")

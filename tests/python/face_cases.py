@@ -108,6 +108,7 @@ def _sentence(folder: str) -> dict[str, Case]:
 
 
 MODEL, MASKS, ONE = os.path.join("sentence", "mean"), os.path.join("pipelines", "masks"), os.path.join("pipelines", "one")
+SEVERAL = os.path.join("pipelines", "several")
 
 
 @contextlib.contextmanager
@@ -292,6 +293,12 @@ def _cross_more() -> dict[str, Case]:
         with changed(ONE, tokenizer_config={"tokenizer_class": "TokenizersBackend"}) as path:
             return c.CrossEncoder(path).predict([*PAIRS, ("the cat", ""), ("the cat " * 30, "sat on the mat " * 30)])
 
+    def several(c: Any) -> Any:
+        """Regression of several numbers: config.json has no names for them."""
+        with changed(SEVERAL, config={"problem_type": "regression", "id2label": None, "label2id": None, "num_labels": 3}) as path:
+            m = c.CrossEncoder(path)
+            return [m.config.num_labels, m.predict(PAIRS)]
+
     def cut_left(c: Any) -> Any:
         with changed(ONE, tokenizer_config={"truncation_side": "left"}) as path:
             m = c.CrossEncoder(path)
@@ -307,6 +314,8 @@ def _cross_more() -> dict[str, Case]:
         "no activation, in config.json": old(sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity"}),
         "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
         "cut in front": cut_left,
+        "empty text of a saved one": saved("CrossEncoder", ONE, lambda m: m.predict([("the cat", ""), *PAIRS])),
+        "numbers of no name": several,
         "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),
         "without effect": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE)).predict(PAIRS, num_workers=2, device="cpu", foo=1),
         "a tokenizer of no class": no_class,
