@@ -90,7 +90,7 @@ class CrossEncoder(BaseEncoder):
             raise TypeError("CrossEncoder.__init__() missing 1 required argument: 'model_name_or_path'")
         super().__init__(path, **{"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, **options})
         self._graph: _core.Graph | None = None
-        self.num_labels: int = len(self._info["labels"]) or self.model.vectors(["a"]).shape[1]
+        self.num_labels: int = len(self._info["labels"]) or int(self.model.vectors(["a"]).shape[1])
         if num_labels not in (None, self.num_labels):
             raise ValueError(f"num_labels: found {num_labels}, wanted {self.num_labels}, which this model has")
         if max_length is not None:
@@ -186,8 +186,8 @@ class CrossEncoder(BaseEncoder):
         np = numpy()
         slow = {i for i, one in enumerate(pairs) if "" in (one if isinstance(one, tuple) else (one,))}
         limit = limit or self._length
-        if limit is not None and limit != self._longest:
-            slow |= {i for i, n in enumerate(self._lengths(pairs)) if n > min(limit, self._longest)}
+        if (limit is not None and limit != self._longest) or self._cuts_otherwise():
+            slow |= {i for i, n in enumerate(self._lengths(pairs)) if n > min(limit or self._longest, self._longest)}
         fast = [i for i in range(len(pairs)) if i not in slow]
         out = np.empty((len(pairs), self.num_labels), dtype=np.float32)
         if fast:

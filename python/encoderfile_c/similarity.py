@@ -20,13 +20,18 @@ class SimilarityFunction(Enum):
     EUCLIDEAN = "euclidean"
     MANHATTAN = "manhattan"
 
+    @classmethod
+    def of(cls, value: Any) -> SimilarityFunction:
+        """By its name, or by a member of the class of this name in sentence-transformers."""
+        return cls(getattr(value, "value", value))
+
     @staticmethod
     def to_similarity_fn(similarity_function: str | SimilarityFunction) -> Callable[[Any, Any], Any]:
-        return _ALL[SimilarityFunction(similarity_function)]
+        return _ALL[SimilarityFunction.of(similarity_function)]
 
     @staticmethod
     def to_similarity_pairwise_fn(similarity_function: str | SimilarityFunction) -> Callable[[Any, Any], Any]:
-        return _PAIRWISE[SimilarityFunction(similarity_function)]
+        return _PAIRWISE[SimilarityFunction.of(similarity_function)]
 
     @staticmethod
     def possible_values() -> list[str]:

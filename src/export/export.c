@@ -157,8 +157,8 @@ static void start_sentence(Export *e)
     e->task_name = "sentence-similarity";
 }
 
-/* A folder with modules.json, unless a head or the plain encoder is asked for. Without a Pooling there (cross encoders, sparse
- * ones) the task is that of config.json, if no task is given. */
+/* A folder with modules.json, unless a head or the plain encoder is asked for. Without a Pooling there (cross encoders,
+ * sparse ones) the task is that of config.json, if no task is given. */
 static bool find_sentence(Export *e, Err *err)
 {
     const TaskName *row = e->task ? task_name(str_of(e->task)) : NULL;

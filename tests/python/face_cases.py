@@ -171,6 +171,10 @@ def _sentence_more() -> dict[str, Case]:
             m = c.SentenceTransformer(path)
             return [m.encode(TEXTS), length_of(m, 6), m.encode(TEXTS, output_value="token_embeddings")]
 
+    def cut_by_tokenizer(m: Any) -> Any:
+        m.tokenizer.truncation_side = "left"
+        return m
+
     def length_of(m: Any, value: int) -> Any:
         m.max_seq_length = value
         return m.encode(TEXTS)
@@ -210,6 +214,9 @@ def _sentence_more() -> dict[str, Case]:
         "saved without modules.json": saved("SentenceTransformer", os.path.join("pipelines", "vectors"), settings, shorter),
         "length of the constructor": lambda c: model(c, processor_kwargs={"model_max_length": 6}).encode(TEXTS),
         "evaluated": evaluated,
+        "cut in front, by the constructor": lambda c: model(c, processor_kwargs={"truncation_side": "left", "model_max_length": 6}).encode(TEXTS),
+        "cut in front, by the tokenizer": lambda c: cut_by_tokenizer(model(c)).encode([*TEXTS, "the cat " * 40]),
+        "settings that change nothing": lambda c: model(c, tokenizer_kwargs={"padding_side": "right"}, config_kwargs={"hidden_size": 16}).encode(TEXTS),
         "cut in front": cut_left,
         "length of every call": lambda c: limited(c, max_seq_length=20, processing_kwargs={"text": {"max_length": 6}}),
         "length of the tokenizer": lambda c: limited(c, max_seq_length=20, tokenizer_args={"model_max_length": 6}),
@@ -314,6 +321,8 @@ def _cross_more() -> dict[str, Case]:
         "no activation, in config.json": old(sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity"}),
         "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
         "cut in front": cut_left,
+        "cut in front, by the constructor": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE), max_length=8, processor_kwargs={
+            "truncation_side": "left"}).predict([*PAIRS, ("the cat " * 30, "sat on the mat " * 30)]),
         "empty text of a saved one": saved("CrossEncoder", ONE, lambda m: m.predict([("the cat", ""), *PAIRS])),
         "numbers of no name": several,
         "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import collections.abc
+import enum
 import importlib.util
 import json
 import os
@@ -102,6 +103,17 @@ class Faces(unittest.TestCase):
                                         SparseEncoder=encoderfile_c.SparseEncoder, quantize_embeddings=encoderfile_c.quantize_embeddings,
                                         util=encoderfile_c.similarity)
         self.check("st", face_cases.GROUPS, classes)
+
+    def test_settings_of_another_model(self) -> None:
+        """What would change numbers, and is not done here, is named."""
+        folder = os.path.join(face_cases.GOLDEN, face_cases.MODEL)
+        for options, words in (({"config_kwargs": {"hidden_act": "relu"}}, "config_kwargs: found hidden_act='relu', wanted 'gelu'"),
+                               ({"processor_kwargs": {"do_lower_case": 7}}, "processor_kwargs: found do_lower_case=7"),
+                               ({"tokenizer_kwargs": {"foo": 1}}, "processor_kwargs: found foo=1, wanted None")):
+            with self.assertRaisesRegex(encoderfile_c.UnsupportedError, words):
+                encoderfile_c.SentenceTransformer(folder, **options)
+        theirs = enum.Enum("SimilarityFunction", {"DOT": "dot"})
+        self.assertEqual(encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT).similarity_fn_name, "dot")  # type: ignore[arg-type]
 
     def test_column_of_a_dataset(self) -> None:
         """dataset["text"] is a batch: a class of the package datasets that is neither a list nor an array."""
