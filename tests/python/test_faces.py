@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import collections.abc
+import copy
 import enum
 import importlib.util
 import json
@@ -103,6 +104,21 @@ class Faces(unittest.TestCase):
                                         SparseEncoder=encoderfile_c.SparseEncoder, quantize_embeddings=encoderfile_c.quantize_embeddings,
                                         util=encoderfile_c.similarity)
         self.check("st", face_cases.GROUPS, classes)
+
+    def test_tokenizers_are_pickled(self) -> None:
+        """For the workers of a data loader, and datasets.map; with the settings as they are now."""
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"), truncation_side="left")
+        tokenizer.pad_token, tokenizer.model_max_length = "[UNK]", 5
+        for again in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+            options = {"padding": "max_length", "truncation": True}
+            self.assertEqual(dict(again(face_cases.TEXTS, **options)), dict(tokenizer(face_cases.TEXTS, **options)))
+            self.assertEqual((again.pad_token, again.vocab_size), ("[UNK]", tokenizer.vocab_size))
+        batch = pickle.loads(pickle.dumps(tokenizer(["the cat", "a"], padding=True, return_tensors="np")))
+        self.assertEqual(batch.input_ids.shape, batch["attention_mask"].shape)
+        with self.assertRaisesRegex(ValueError, "comes from another process"):
+            batch.word_ids()
+        with self.assertRaisesRegex(TypeError, "of a Model that is open"):
+            pickle.dumps(encoderfile_c.PreTrainedTokenizer(encoderfile_c.Model(os.path.join(face_cases.EXAMPLES, "bus-ner")).tokenizer))
 
     def test_settings_of_another_model(self) -> None:
         """What would change numbers, and is not done here, is named."""
