@@ -20,8 +20,11 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import tomllib
 import zipfile
+
+if sys.version_info < (3, 11):  # pip asks for the wheel's data before it reads requires-python
+    raise SystemExit("encoderfile_c needs Python 3.11 or newer: this is %d.%d" % sys.version_info[:2])
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))

@@ -62,7 +62,7 @@ if command -v pkg-config >/dev/null; then
         name=$(basename "$source" .c)
         cc -std=c11 -Wall -Wextra -Werror -pedantic -o "$work/$name" "$source" $(pkg-config --cflags --libs encoderfile) 2>"$work/log"
         check "$name, shared: $(head -3 "$work/log")" $?
-        cc -std=c11 -Wall -Wextra -Werror -pedantic -static -Wl,-w -o "$work/$name-static" "$source" \
+        cc -std=c11 -Wall -Wextra -Werror -pedantic -static -o "$work/$name-static" "$source" \
             $(pkg-config --cflags --libs --static encoderfile) 2>"$work/log"
         check "$name, static: $(head -3 "$work/log")" $?
         for program in "$name" "$name-static"; do

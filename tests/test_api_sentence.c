@@ -748,6 +748,32 @@ static void foreign_modules(void)
     }
 }
 
+/* Cross encoders and sparse ones as sentence-transformers 6 saves them: a modules.json, but no Pooling. */
+static void lists_without_pooling(void)
+{
+    TEST("modules.json of a cross encoder, and of a sparse one, is ignored");
+    static const char *const rows[][2] = {
+        { "one", "" },
+        { "masks", ",{\"type\":\"sentence_transformers.sparse_encoder.modules.splade_pooling.SpladePooling\",\"path\":\"1\"}" },
+    };
+    Err err;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *from = str_format(&arena, "tests/golden/pipelines/%s", rows[i][0]);
+        const char *to = str_format(&arena, "%s/listed/%s", work, rows[i][0]);
+        const char *list = path_join(&arena, to, STR("modules.json"));
+        const char *text = str_format(&arena, "[{\"type\":\"sentence_transformers.base.modules.transformer.Transformer\","
+                                      "\"path\":\"\"}%s]", rows[i][1]);
+        CHECK(dir_make_parents(list, &err));
+        copy_files(from, to, "");
+        copy_file(path_join(&arena, from, STR("model.safetensors")), path_join(&arena, to, STR("model.safetensors")));
+        CHECK(file_write(&arena, list, str_of(text), &err));
+        Str plain = run_program(str_format(&arena, "infer -m %s 'a [MASK]'", from));
+        CHECK(plain.n && str_eq(run_program(str_format(&arena, "infer -m %s 'a [MASK]'", to)), plain));
+        run_program(str_format(&arena, "export %s %s/listed-onnx-%zu", to, work, i));
+        run_program(str_format(&arena, "build %s -o %s/listed-%zu.ef", to, work, i));
+    }
+}
+
 static void refusals(void)
 {
     TEST("refused");
@@ -759,6 +785,8 @@ static void refusals(void)
           "\"1_Pooling\"},{\"type\":\"a.Magic\",\"path\":\"\"}]", "found a.Magic, wanted Transformer" },
         { "1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": false}", "no way of pooling is chosen" },
         { "1_Pooling/config.json", "{\"pooling_mode\": [\"mean\", \"max\"]}", "error: 2_Dense/config.json: Dense: found a vector of 32" },
+        { "sentence_bert_config.json", "{\"modality_config\": {\"text\": {\"method_output_name\": \"pooler_output\"}}}",
+          "method_output_name: found pooler_output, wanted last_hidden_state" },
         { "2_Dense/config.json", "{\"activation_function\": \"torch.nn.Odd\"}", "found torch.nn.Odd" },
         { "2_Dense/model.safetensors", "x", "safetensors" },
         { "2_Dense/model.safetensors", NULL, "model.safetensors" },
@@ -792,6 +820,7 @@ int main(int argc, char **argv)
     wishes();
     requests();
     foreign_modules();
+    lists_without_pooling();
     refusals();
     remove_tree(work);
     arena_free(&arena);

@@ -197,6 +197,11 @@ static void sentence_limits(void)
         { "{}", "{\"max_seq_length\":null}", "{\"model_max_length\":128}", 128 },
         { "{}", "{\"max_seq_length\":4096}", "{}", 512 },
         { "{}", "{}", "{\"max_len\":100}", 100 },
+        { "{}", "{\"max_seq_length\":20,\"tokenizer_args\":{\"model_max_length\":12}}", "{}", 12 },
+        { "{}", "{\"max_seq_length\":20,\"processor_kwargs\":{\"model_max_length\":30}}", "{}", 30 },
+        { "{}", "{\"processing_kwargs\":{\"text\":{\"max_length\":10}},\"max_seq_length\":20}", "{\"model_max_length\":30}", 10 },
+        { "{\"max_length\":64}", "{\"processing_kwargs\":{\"text\":{\"max_length\":10}}}", "{}", 64 },
+        { "{}", "{\"processing_kwargs\":{\"text\":{\"padding\":true}},\"max_seq_length\":20}", "{}", 20 },
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         Err err = { 0 };

@@ -34,10 +34,15 @@ def to_numpy(value: Any) -> Any:
     """An array of a list, an array or a torch tensor."""
     np = numpy()
     if is_torch(value):
-        value = value.detach().cpu().numpy()
+        value = _of_tensor(value)
     if isinstance(value, (list, tuple)) and value and is_torch(value[0]):
-        value = [one.detach().cpu().numpy() for one in value]
+        value = [_of_tensor(one) for one in value]
     return np.asarray(value)
+
+
+def _of_tensor(tensor: Any) -> Any:
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if tensor.dtype == torch().bfloat16 else tensor).numpy()  # numpy has no bfloat16
 
 
 def as_tensors(values: Any, kind: str) -> Any:

@@ -80,7 +80,7 @@ class Tokenizer:
 
 @final
 class Graph:
-    def __new__(cls, path: _Path, *, threads: int = 0, kernels: str | None = None, precision: str | None = None,
+    def __new__(cls, path: _Path, *, threads: int = 0, kernels: str | None = None, precision: str | None = None, task: str | None = None,
                 progress: _Progress = None) -> Self: ...
     @property
     def inputs(self) -> list[dict[str, Any]]: ...

@@ -20,13 +20,23 @@ from .tokenization import PreTrainedTokenizer
 
 logger = logging.getLogger("encoderfile_c")
 CHUNK = 1024  # texts of one call of the library, which batches them itself
+# What loads a model there, pads it or makes it faster: keys that change no number.
+_NO_EFFECT = {"attn_implementation", "cache_dir", "clean_up_tokenization_spaces", "code_revision", "dtype", "force_download", "from_slow", "legacy",
+              "local_files_only", "model_max_length", "output_attentions", "output_hidden_states", "padding_side", "reference_compile", "return_dict",
+              "revision", "subfolder", "token", "torch_dtype", "truncation_side", "trust_remote_code", "unpad_inputs", "use_cache", "use_fast",
+              "use_memory_efficient_attention"}
 _OPTIONS = ("threads", "replicas", "kernels", "tokenizer", "processor", "pooling", "normalize", "precision")
 
 
+def is_column(value: Any) -> bool:
+    """What a dataset of Hugging Face's datasets has under a name: dataset["text"]."""
+    return type(value).__name__ == "Column" and type(value).__module__.startswith("datasets.")
+
+
 def is_texts(value: Any) -> bool:
-    """A batch, not one input: a list, a tuple, an array of str."""
-    return isinstance(value, (list, tuple)) or (hasattr(value, "dtype") and getattr(value, "ndim", 0) >= 1
-                                                and value.dtype.kind in "UO")
+    """A batch, not one input: a list, a tuple, an array of str, a column of a dataset."""
+    return isinstance(value, (list, tuple)) or is_column(value) or (hasattr(value, "dtype") and getattr(value, "ndim", 0) >= 1
+                                                                        and value.dtype.kind in "UO")
 
 
 class ModelCard:
@@ -81,9 +91,20 @@ class BaseEncoder:
         if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
             raise ValueError(f"Default prompt name '{self.default_prompt_name}' not found in the configured prompts dictionary with "
                              f"keys {list(self.prompts)!r}.")
-        self._length: int | None = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}.get("model_max_length")
+        processing = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}
+        self._check_settings("processor_kwargs", processing, "tokenizer_config.json")
+        self._check_settings("config_kwargs", config_kwargs or {}, "config.json")
+        self._length: int | None = processing.get("model_max_length")
+        self._side: str | None = processing.get("truncation_side")
         self._longest: int = self._info["max_tokens"]
         self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
+
+    def _check_settings(self, name: str, given: dict[str, Any], file: str) -> None:
+        """Refuses what would make another model of it than its files do."""
+        own = {"num_labels": len(self._info["labels"]), **(read_json(self._path, file) or {})}
+        for key, value in given.items():
+            if key not in _NO_EFFECT and (key not in own or own[key] != value):
+                raise UnsupportedError(f"{name}: found {key}={value!r}, wanted {own.get(key)!r}: a model is run as its files say, and {file} says so")
 
     def _packaged_settings(self) -> dict[str, Any]:
         """Of a package its prompts, the default one's name, and whether their tokens count."""
@@ -124,9 +145,15 @@ class BaseEncoder:
                 raise AttributeError("this model reads no texts")
             self._tokenizer = PreTrainedTokenizer(model.tokenizer)
             self._tokenizer.name_or_path = self._path
+            self._files_side = self._tokenizer.truncation_side
+            self._tokenizer.truncation_side = self._side or self._files_side
             if self.max_seq_length:
                 self._tokenizer.model_max_length = self.max_seq_length
         return self._tokenizer
+
+    def _cuts_otherwise(self) -> bool:
+        """Whether texts are to be cut at another end than the model's files say."""
+        return bool(self._side or self._tokenizer) and self.tokenizer.truncation_side != self._files_side
 
     @property
     def max_seq_length(self) -> int | None:
@@ -365,4 +392,4 @@ def gather(blocks: Iterator[Any], count: int) -> Any:
     return out
 
 
-__all__ = ["BaseEncoder", "CHUNK", "check_device", "gather", "is_texts", "logger"]
+__all__ = ["BaseEncoder", "CHUNK", "check_device", "gather", "is_column", "is_texts", "logger"]

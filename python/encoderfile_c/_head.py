@@ -184,6 +184,6 @@ class SentenceHead(GraphHead):
                 x = x * weights["norm.weight"] + weights["norm.bias"]
             elif kind == "Normalize":
                 x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
-            elif kind != "Transformer":
+            elif kind not in ("Transformer", "Dropout"):  # Dropout is of training
                 raise UnsupportedError(f"module {kind!r}: not known here")
         return x

@@ -25,7 +25,7 @@ class VectorEncoder(BaseEncoder):
         super().__init__(model_name_or_path, **options)
         own = self._settings.get("similarity_fn_name")
         own = own if own in SimilarityFunction.possible_values() else None  # "maxsim" is one of vectors of tokens
-        self._similarity = SimilarityFunction(similarity_fn_name or own or self.usual)
+        self._similarity = SimilarityFunction.of(similarity_fn_name or own or self.usual)
         self._reference: GraphHead | None = None
         self._include_set = False
         modules = module_settings(self._path)
@@ -83,8 +83,8 @@ class VectorEncoder(BaseEncoder):
             return list(range(len(texts)))  # a space at its end is a token, which the library does not count
         limit = limit or self._length
         slow = {i for i, text in enumerate(texts) if (known or not prompt) and text in ("", ("", ""))}
-        if limit is not None and limit != self._longest:
-            bound = min(limit, self._longest)
+        if (limit is not None and limit != self._longest) or self._cuts_otherwise():
+            bound = min(limit or self._longest, self._longest)
             lengths = self._lengths([self._with(prompt, one) for one in texts])
             slow |= {i for i, n in enumerate(lengths) if n > bound}
         return sorted(slow)
@@ -123,6 +123,7 @@ class VectorEncoder(BaseEncoder):
     def _arrays(self, texts: list[Any], limit: int | None = None, left: bool | None = None) -> dict[str, Any]:
         tokenizer = self.tokenizer
         options: dict[str, Any] = {"pad": True, "pad_id": tokenizer.pad_token_id or 0, "max_length": limit or self.max_seq_length or 0,
+                                   "cut_left": tokenizer.truncation_side == "left",
                                    "pad_left": tokenizer.padding_side == "left" if left is None else left}
         found = tokenizer.backend.arrays(texts, **options)
         return self._flatten({name: found[name].numpy() for name in ("input_ids", "token_type_ids", "attention_mask")})
@@ -148,7 +149,7 @@ class VectorEncoder(BaseEncoder):
 
     @similarity_fn_name.setter
     def similarity_fn_name(self, value: str | SimilarityFunction) -> None:
-        self._similarity = SimilarityFunction(value)
+        self._similarity = SimilarityFunction.of(value)
 
     @staticmethod
     def _comparable(embeddings: Any) -> Any:

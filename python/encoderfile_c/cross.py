@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any, Callable
 
 from . import _core
-from ._arrays import is_torch, numpy, to_numpy, torch
-from ._encoder import CHUNK, BaseEncoder, check_device, gather, logger
+from ._arrays import has_torch, numpy, to_numpy, torch
+from ._encoder import CHUNK, BaseEncoder, check_device, gather, is_column, logger
 from ._folder import read_json
 from .errors import UnsupportedError
 
@@ -42,13 +43,19 @@ class Identity(Activation):
 _ACTIVATIONS: dict[str, type[Activation]] = {"Sigmoid": Sigmoid, "Identity": Identity}
 
 
-def _activation(function: Callable[[Any], Any], scores: Any) -> Any:
-    """One of ours, a torch module, or anything that takes an array."""
-    if type(function).__module__.startswith("torch."):
-        named = _ACTIVATIONS.get(type(function).__name__)
-        return named()(scores) if named else to_numpy(function(torch().from_numpy(scores)))
-    out = function(scores)
-    return to_numpy(out) if is_torch(out) else out
+def _activation(function: Callable[[Any], Any], scores: Any, tensors: bool) -> Any:
+    """One of ours, or anything that takes an array, or a tensor of torch; tensors: it is given one where torch is installed."""
+    named = _ACTIVATIONS.get(type(function).__name__) if type(function).__module__.startswith("torch.") else None
+    if named or isinstance(function, Activation):
+        return (named() if named else function)(scores)
+    if type(function).__module__.startswith("torch.") or (tensors and has_torch()):
+        return to_numpy(function(torch().from_numpy(scores)))
+    try:
+        return to_numpy(function(scores))
+    except (AttributeError, TypeError):
+        if "torch" not in sys.modules:
+            raise
+        return to_numpy(function(torch().from_numpy(scores)))  # torch.sigmoid, or a function that calls it
 
 
 def _named_activation(path: str) -> Callable[[Any], Any] | None:
@@ -83,7 +90,7 @@ class CrossEncoder(BaseEncoder):
             raise TypeError("CrossEncoder.__init__() missing 1 required argument: 'model_name_or_path'")
         super().__init__(path, **{"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, **options})
         self._graph: _core.Graph | None = None
-        self.num_labels: int = len(self._info["labels"])
+        self.num_labels: int = len(self._info["labels"]) or int(self.model.vectors(["a"]).shape[1])
         if num_labels not in (None, self.num_labels):
             raise ValueError(f"num_labels: found {num_labels}, wanted {self.num_labels}, which this model has")
         if max_length is not None:
@@ -129,7 +136,7 @@ class CrossEncoder(BaseEncoder):
 
     @staticmethod
     def _is_pair(inputs: Any) -> bool:
-        if isinstance(inputs, (list, tuple)):
+        if isinstance(inputs, (list, tuple)) or is_column(inputs):
             return len(inputs) > 0 and not isinstance(inputs[0], (list, tuple))
         if hasattr(inputs, "dtype") and inputs.dtype.kind in "UO":
             return bool(inputs.size) and inputs.ndim < 2
@@ -158,7 +165,7 @@ class CrossEncoder(BaseEncoder):
 
     def _scored(self, scores: Any, function: Callable[[Any], Any], softmax: bool) -> Any:
         np = numpy()
-        scores = _activation(function, scores)
+        scores = _activation(function, scores, self.torch_results)
         if self.num_labels == 1 and scores.ndim > 1:
             scores = scores[:, 0]
         if softmax and scores.ndim > 1:
@@ -179,8 +186,8 @@ class CrossEncoder(BaseEncoder):
         np = numpy()
         slow = {i for i, one in enumerate(pairs) if "" in (one if isinstance(one, tuple) else (one,))}
         limit = limit or self._length
-        if limit is not None and limit != self._longest:
-            slow |= {i for i, n in enumerate(self._lengths(pairs)) if n > min(limit, self._longest)}
+        if (limit is not None and limit != self._longest) or self._cuts_otherwise():
+            slow |= {i for i, n in enumerate(self._lengths(pairs)) if n > min(limit or self._longest, self._longest)}
         fast = [i for i in range(len(pairs)) if i not in slow]
         out = np.empty((len(pairs), self.num_labels), dtype=np.float32)
         if fast:
@@ -195,9 +202,10 @@ class CrossEncoder(BaseEncoder):
     def _by_hand(self, pairs: list[Any], limit: int | None) -> Any:
         if self._graph is None:
             options = {name: value for name, value in self._options.items() if name in ("threads", "kernels", "precision")}
-            self._graph = _core.Graph(self._path, **options)
+            self._graph = _core.Graph(self._path, task=self.task, **options)
         tokenizer = self.tokenizer
-        found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest)
+        found = tokenizer.backend.arrays(pairs, pad=True, pad_id=tokenizer.pad_token_id or 0, max_length=limit or self._longest,
+                                         cut_left=tokenizer.truncation_side == "left")
         feeds = self._flatten({one["name"]: found[one["name"]].numpy() for one in self._graph.inputs})
         return next(iter(self._graph.run(feeds).values())).numpy()
 

@@ -20,13 +20,18 @@ class SimilarityFunction(Enum):
     EUCLIDEAN = "euclidean"
     MANHATTAN = "manhattan"
 
+    @classmethod
+    def of(cls, value: Any) -> SimilarityFunction:
+        """By its name, or by a member of the class of this name in sentence-transformers."""
+        return cls(getattr(value, "value", value))
+
     @staticmethod
     def to_similarity_fn(similarity_function: str | SimilarityFunction) -> Callable[[Any, Any], Any]:
-        return _ALL[SimilarityFunction(similarity_function)]
+        return _ALL[SimilarityFunction.of(similarity_function)]
 
     @staticmethod
     def to_similarity_pairwise_fn(similarity_function: str | SimilarityFunction) -> Callable[[Any, Any], Any]:
-        return _PAIRWISE[SimilarityFunction(similarity_function)]
+        return _PAIRWISE[SimilarityFunction.of(similarity_function)]
 
     @staticmethod
     def possible_values() -> list[str]:
@@ -72,13 +77,13 @@ def dot_score(a: Any, b: Any) -> Any:
 def euclidean_sim(a: Any, b: Any) -> Any:
     np = numpy()
     x, y = _rows(a), _rows(b)
-    return _like(-np.stack([np.sqrt(((row - y) ** 2).sum(-1)) for row in x]), a, b)
+    return _like(-np.array([np.sqrt(((row - y) ** 2).sum(-1)) for row in x], np.result_type(x, y)).reshape(len(x), len(y)), a, b)
 
 
 def manhattan_sim(a: Any, b: Any) -> Any:
     np = numpy()
     x, y = _rows(a), _rows(b)
-    return _like(-np.stack([np.abs(row - y).sum(-1) for row in x]), a, b)
+    return _like(-np.array([np.abs(row - y).sum(-1) for row in x], np.result_type(x, y)).reshape(len(x), len(y)), a, b)
 
 
 def pairwise_cos_sim(a: Any, b: Any) -> Any:
@@ -135,20 +140,20 @@ def semantic_search(query_embeddings: Any, corpus_embeddings: Any, query_chunk_s
 
 def community_detection(embeddings: Any, threshold: float = 0.75, min_community_size: int = 10, batch_size: int = 1024,
                         show_progress_bar: bool = False) -> list[list[int]]:
-    """Groups of rows that are as near to one of theirs as threshold says; the largest first, none shares a row."""
+    """Groups of rows that are as near to one of theirs, which comes first, as threshold says; the largest first, none shares a row."""
     np = numpy()
     rows = _unit(_rows(embeddings))
-    groups: list[list[int]] = []
+    groups: list[tuple[int, list[int]]] = []
     for at in range(0, len(rows), batch_size):
-        for scores in rows[at:at + batch_size] @ rows.T:
+        for center, scores in enumerate(rows[at:at + batch_size] @ rows.T, at):
             near = np.nonzero(scores >= threshold)[0]
             if len(near) >= min_community_size:
-                groups.append(near[np.argsort(-scores[near], kind="stable")].tolist())
+                groups.append((center, near[np.argsort(-scores[near], kind="stable")].tolist()))
     taken: set[int] = set()
     out: list[list[int]] = []
-    for group in sorted(groups, key=len, reverse=True):
+    for center, group in sorted(groups, key=lambda one: len(one[1]), reverse=True):
         free = [i for i in group if i not in taken]
-        if len(free) >= min_community_size:
-            out.append(free)
-            taken.update(free)
+        if center not in taken and len(free) >= min_community_size:
+            out.append([center] + [i for i in free if i != center])
+            taken.update(out[-1])
     return sorted(out, key=len, reverse=True)

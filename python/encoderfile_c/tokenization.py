@@ -84,6 +84,10 @@ class BatchEncoding(UserDict[str, Any]):
         raise KeyError("Invalid key. Only three types of key are available: (1) string, (2) integers for backend Encoding, "
                        "and (3) slices for data subsetting.")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The arrays and lists; the Encodings stay in their process."""
+        return {**self.__dict__, "_encodings": None}
+
     @property
     def is_fast(self) -> bool:
         return self._encodings is not None
@@ -94,7 +98,7 @@ class BatchEncoding(UserDict[str, Any]):
 
     def _one(self, index: int) -> _core.Encoding:
         if self._encodings is None:
-            raise ValueError("there are no encodings: the result was not made by a tokenizer")
+            raise ValueError("there are no encodings: the result was not made by a tokenizer, or comes from another process")
         return self._encodings[index]
 
     def tokens(self, batch_index: int = 0) -> list[str]:
@@ -199,6 +203,17 @@ class PreTrainedTokenizer:
         for name, value in settings.items():
             if name in ("model_max_length", "padding_side", "truncation_side", "model_input_names", *_ROLES):
                 setattr(self, name, value)
+
+    # ---- in other processes: its files are read again there ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not self.name_or_path:
+            raise TypeError("cannot pickle a tokenizer of a Model that is open: AutoTokenizer.from_pretrained(path) makes one that can be")
+        return {**self.__dict__, "backend": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.backend = _core.Tokenizer(self.name_or_path)
 
     # ---- what it has ----
 

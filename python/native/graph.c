@@ -177,7 +177,7 @@ static PyGetSetDef graph_fields[] = {
     { NULL }
 };
 static PyType_Slot graph_slots[] = {
-    { Py_tp_doc, "Graph(path, *, threads=0, kernels=None, precision=None, progress=None)\n--\n\nA "
+    { Py_tp_doc, "Graph(path, *, threads=0, kernels=None, precision=None, task=None, progress=None)\n--\n\nA "
                  "graph alone: tensors in, tensors out." },
     { Py_tp_new, graph_new },
     { Py_tp_dealloc, py_handle_dealloc },

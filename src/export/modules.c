@@ -131,6 +131,22 @@ static bool read_module(Arena *arena, const ModulesAt *at, const Value *row, Sen
             within(err, "%s", file));
 }
 
+/* sentence_bert_config.json may name another output of the encoder than its last rows. */
+static bool modules_last_rows(Arena *arena, const ModulesAt *at, const char *encoder, Err *err)
+{
+    const char *path = at->folder ? modules_settings(arena, encoder) : "sentence_bert_config.json";
+    Value v;
+    Err ignored = { 0 };
+    ModulesAt own = { .folder = at->folder ? encoder : NULL, .inside = at->inside };
+    if (!path || !modules_read_json(arena, &own, path_name(path).p, &v, &ignored)) return true;
+    const Value *name = value_get(value_get(value_get(&v, "modality_config"), "text"), "method_output_name");
+    if (name && name->kind == V_LIST && name->list.n == 1) name = &name->list.items[0];
+    if (!name || name->kind == V_NULL || str_is(value_str(name, STR("")), "last_hidden_state")) return true;
+    Str found = value_str(name, STR("a list"));
+    return fail(err, EF_UNSUPPORTED, "%s: modality_config.text.method_output_name: found %.*s, wanted "
+                "last_hidden_state", path_name(path).p, (int)MIN(found.n, 80), found.p);
+}
+
 bool modules_read(Arena *arena, const ModulesAt *at, Modules *out, Err *err)
 {
     Value list;
@@ -142,9 +158,10 @@ bool modules_read(Arena *arena, const ModulesAt *at, Modules *out, Err *err)
     out->encoder = out->row[0].folder;
     int pooled = 0;
     for (int i = 0; i < out->n; i++) pooled += out->row[i].kind == MODULE_POOLING;
-    return (out->row[0].kind == MODULE_ENCODER && pooled == 1 &&
-            out->row[1].kind == MODULE_POOLING) ||
-           fail(err, EF_UNSUPPORTED, "modules.json: wanted Transformer, then Pooling");
+    return ((out->row[0].kind == MODULE_ENCODER && pooled == 1 &&
+             out->row[1].kind == MODULE_POOLING) ||
+            fail(err, EF_UNSUPPORTED, "modules.json: wanted Transformer, then Pooling")) &&
+           modules_last_rows(arena, at, out->encoder, err);
 }
 
 bool modules_pool(Arena *arena, const char *folder, const char **encoder)

@@ -10,8 +10,9 @@
 
 #include "decode.h"
 
-/* libpng has this one, which its reader needs as well, among all that writes files: 38 KB of the program. */
-void(png_save_uint_32)(png_bytep out, png_uint_32 n)
+/* libpng has this one, which its reader needs as well, among all that writes files: 38 KB of the program.
+ * Weak: a static program of others, which may write files, has libpng's. */
+__attribute__((weak)) void(png_save_uint_32)(png_bytep out, png_uint_32 n)
 {
     for (int i = 0; i < 4; i++) out[i] = (png_byte)(n >> (24 - 8 * i));
 }

@@ -119,13 +119,27 @@ static bool read_file_limit(const Value *file, int *out, Err *err)
     return true;
 }
 
+/* The length that each call is given, else the one that the tokenizer is made with, else max_seq_length; 0: none. */
+static bool read_sentence_limit(const Value *file, int *out, Err *err)
+{
+    const struct { const Value *map; const char *key; } order[] = {
+        { value_get(value_get(file, "processing_kwargs"), "text"), "max_length" },
+        { value_get(file, "processor_kwargs"), "model_max_length" },
+        { value_get(file, "tokenizer_args"), "model_max_length" },
+        { file, "max_seq_length" },
+    };
+    *out = 0;
+    for (size_t i = 0; i < COUNT(order) && *out == 0; i++)
+        if (!read_count(order[i].map, order[i].key, out, err)) return within(err, "sentence_bert_config.json");
+    return true;
+}
+
 static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *err)
 {
     int file = 0, sentence = 0;
     EncodeOptions own = { 0 };
     if (!read_count(s->yaml, "max_length", yaml, err)) return within(err, "tokenizer");
-    if (!read_count(s->sentence, "max_seq_length", &sentence, err))
-        return within(err, "sentence_bert_config.json");
+    if (!read_sentence_limit(s->sentence, &sentence, err)) return false;
     if (!read_file_limit(s->file, &file, err)) return false;
     bool said = sentence || file;
     if (!said && s->tokenizer && tokenizer_truncation(s->tokenizer, &own)) *o = own;

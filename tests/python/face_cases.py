@@ -108,6 +108,7 @@ def _sentence(folder: str) -> dict[str, Case]:
 
 
 MODEL, MASKS, ONE = os.path.join("sentence", "mean"), os.path.join("pipelines", "masks"), os.path.join("pipelines", "one")
+SEVERAL = os.path.join("pipelines", "several")
 
 
 @contextlib.contextmanager
@@ -165,6 +166,23 @@ def _sentence_more() -> dict[str, Case]:
         m.max_seq_length, m.similarity_fn_name, m.truncate_dim = 6, "manhattan", 9
         m.prompts["mine"] = "the text: "
 
+    def cut_left(c: Any) -> Any:
+        with changed(MODEL, tokenizer_config={"truncation_side": "left"}) as path:
+            m = c.SentenceTransformer(path)
+            return [m.encode(TEXTS), length_of(m, 6), m.encode(TEXTS, output_value="token_embeddings")]
+
+    def cut_by_tokenizer(m: Any) -> Any:
+        m.tokenizer.truncation_side = "left"
+        return m
+
+    def length_of(m: Any, value: int) -> Any:
+        m.max_seq_length = value
+        return m.encode(TEXTS)
+
+    def limited(c: Any, **settings: Any) -> Any:
+        with changed(MODEL, sentence_bert_config=settings) as path:
+            return c.SentenceTransformer(path).encode(TEXTS)
+
     def evaluated(c: Any) -> Any:
         with tempfile.TemporaryDirectory() as made:
             out = os.path.join(made, "new", "folder")
@@ -196,6 +214,12 @@ def _sentence_more() -> dict[str, Case]:
         "saved without modules.json": saved("SentenceTransformer", os.path.join("pipelines", "vectors"), settings, shorter),
         "length of the constructor": lambda c: model(c, processor_kwargs={"model_max_length": 6}).encode(TEXTS),
         "evaluated": evaluated,
+        "cut in front, by the constructor": lambda c: model(c, processor_kwargs={"truncation_side": "left", "model_max_length": 6}).encode(TEXTS),
+        "cut in front, by the tokenizer": lambda c: cut_by_tokenizer(model(c)).encode([*TEXTS, "the cat " * 40]),
+        "settings that change nothing": lambda c: model(c, tokenizer_kwargs={"padding_side": "right"}, config_kwargs={"hidden_size": 16}).encode(TEXTS),
+        "cut in front": cut_left,
+        "length of every call": lambda c: limited(c, max_seq_length=20, processing_kwargs={"text": {"max_length": 6}}),
+        "length of the tokenizer": lambda c: limited(c, max_seq_length=20, tokenizer_args={"model_max_length": 6}),
         "other attributes": lambda c: others(model(c)),
         "other attributes without modules.json": lambda c: others(c.SentenceTransformer(os.path.join(GOLDEN, "pipelines", "vectors"))),
         "chained calls": lambda c: chained(model(c)),
@@ -223,7 +247,17 @@ def _sentence_pooled() -> dict[str, Case]:
 
         return case
 
+    def dropped(c: Any) -> Any:
+        """Dropout is of training: it changes nothing, whichever way the texts go."""
+        modules = [{"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + kind}
+                   for i, (path, kind) in enumerate((("", "Transformer"), ("1_Ways", "Pooling"), ("2_Dropout", "Dropout")))]
+        with changed(MODEL, **{"modules": modules, "1_Ways/config": {"embedding_dimension": 16, "pooling_mode": "mean"},
+                               "2_Dropout/config": {"dropout": 0.3}}) as path:
+            m = c.SentenceTransformer(path)
+            return [m.encode(["", *TEXTS]), m.encode(TEXTS[:2], output_value="token_embeddings")]
+
     return {
+        "dropout": dropped,
         "an order of its own": pooled(lambda m: [m[1].pooling_mode, m[1].get_embedding_dimension(), m.encode(TEXTS)], pooling_mode=["mean", "cls"]),
         "the usual order": pooled(lambda m: m.encode(TEXTS), pooling_mode=["cls", "mean"]),
         "first behind the prompt": pooled(lambda m: m.encode_query(TEXTS), pooling_mode="cls", include_prompt=False),
@@ -266,12 +300,31 @@ def _cross_more() -> dict[str, Case]:
         with changed(ONE, tokenizer_config={"tokenizer_class": "TokenizersBackend"}) as path:
             return c.CrossEncoder(path).predict([*PAIRS, ("the cat", ""), ("the cat " * 30, "sat on the mat " * 30)])
 
+    def several(c: Any) -> Any:
+        """Regression of several numbers: config.json has no names for them."""
+        with changed(SEVERAL, config={"problem_type": "regression", "id2label": None, "label2id": None, "num_labels": 3}) as path:
+            m = c.CrossEncoder(path)
+            return [m.config.num_labels, m.predict(PAIRS)]
+
+    def cut_left(c: Any) -> Any:
+        with changed(ONE, tokenizer_config={"truncation_side": "left"}) as path:
+            m = c.CrossEncoder(path)
+            long = [*PAIRS, ("the cat " * 30, "sat on the mat " * 30)]
+            before = m.predict(long)
+            m.max_length = 8
+            return [before, m.predict(long)]
+
     return {
         "no activation": named("torch.nn.modules.linear.Identity"),
         "sigmoid": named("torch.nn.modules.activation.Sigmoid"),
         "activation of others": named("os.getcwd"),
         "no activation, in config.json": old(sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity"}),
         "no activation, in older models": old(sbert_ce_default_activation_function="torch.nn.modules.linear.Identity"),
+        "cut in front": cut_left,
+        "cut in front, by the constructor": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE), max_length=8, processor_kwargs={
+            "truncation_side": "left"}).predict([*PAIRS, ("the cat " * 30, "sat on the mat " * 30)]),
+        "empty text of a saved one": saved("CrossEncoder", ONE, lambda m: m.predict([("the cat", ""), *PAIRS])),
+        "numbers of no name": several,
         "saved": saved("CrossEncoder", ONE, scores, prompts={"q": "the "}, default_prompt_name="q", max_length=8),
         "without effect": lambda c: c.CrossEncoder(os.path.join(GOLDEN, ONE)).predict(PAIRS, num_workers=2, device="cpu", foo=1),
         "a tokenizer of no class": no_class,
@@ -328,6 +381,8 @@ def _util() -> dict[str, Case]:
         **{"pairwise_" + name: (lambda c, name=name: getattr(c.util, "pairwise_" + name)(a, b[:6])) for name in names},
         "semantic_search": lambda c: c.util.semantic_search(a, b, top_k=3),
         "community_detection": lambda c: c.util.community_detection(np.concatenate([a, a + 0.01, b]), min_community_size=2),
+        **{f"communities that overlap, {least}": (lambda c, least=least: c.util.community_detection(rows(40, 3, 11), 0.5, least)) for least in (1, 2, 5)},
+        **{name + " of nothing": (lambda c, name=name: getattr(c.util, name)(a[:0], b)) for name in names},
     }
 
 

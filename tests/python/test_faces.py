@@ -4,6 +4,9 @@ ids equal, numbers within 1e-4."""
 from __future__ import annotations
 
 import base64
+import collections.abc
+import copy
+import enum
 import importlib.util
 import json
 import os
@@ -21,6 +24,7 @@ import face_cases
 import numpy as np
 
 import encoderfile_c
+import encoderfile_c.compat.sentence_transformers
 import encoderfile_c.ort
 import encoderfile_c.similarity
 from encoderfile_c._arrays import has_torch
@@ -100,6 +104,67 @@ class Faces(unittest.TestCase):
                                         SparseEncoder=encoderfile_c.SparseEncoder, quantize_embeddings=encoderfile_c.quantize_embeddings,
                                         util=encoderfile_c.similarity)
         self.check("st", face_cases.GROUPS, classes)
+
+    def test_tokenizers_are_pickled(self) -> None:
+        """For the workers of a data loader, and datasets.map; with the settings as they are now."""
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"), truncation_side="left")
+        tokenizer.pad_token, tokenizer.model_max_length = "[UNK]", 5
+        for again in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+            options = {"padding": "max_length", "truncation": True}
+            self.assertEqual(dict(again(face_cases.TEXTS, **options)), dict(tokenizer(face_cases.TEXTS, **options)))
+            self.assertEqual((again.pad_token, again.vocab_size), ("[UNK]", tokenizer.vocab_size))
+        batch = pickle.loads(pickle.dumps(tokenizer(["the cat", "a"], padding=True, return_tensors="np")))
+        self.assertEqual(batch.input_ids.shape, batch["attention_mask"].shape)
+        with self.assertRaisesRegex(ValueError, "comes from another process"):
+            batch.word_ids()
+        with self.assertRaisesRegex(TypeError, "of a Model that is open"):
+            pickle.dumps(encoderfile_c.PreTrainedTokenizer(encoderfile_c.Model(os.path.join(face_cases.EXAMPLES, "bus-ner")).tokenizer))
+
+    def test_settings_of_another_model(self) -> None:
+        """What would change numbers, and is not done here, is named."""
+        folder = os.path.join(face_cases.GOLDEN, face_cases.MODEL)
+        for options, words in (({"config_kwargs": {"hidden_act": "relu"}}, "config_kwargs: found hidden_act='relu', wanted 'gelu'"),
+                               ({"processor_kwargs": {"do_lower_case": 7}}, "processor_kwargs: found do_lower_case=7"),
+                               ({"tokenizer_kwargs": {"foo": 1}}, "processor_kwargs: found foo=1, wanted None")):
+            with self.assertRaisesRegex(encoderfile_c.UnsupportedError, words):
+                encoderfile_c.SentenceTransformer(folder, **options)
+        theirs = enum.Enum("SimilarityFunction", {"DOT": "dot"})
+        self.assertEqual(encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT).similarity_fn_name, "dot")  # type: ignore[arg-type]
+
+    def test_column_of_a_dataset(self) -> None:
+        """dataset["text"] is a batch: a class of the package datasets that is neither a list nor an array."""
+        class Column(collections.abc.Sequence):  # type: ignore[type-arg]
+            def __init__(self, rows: list[Any]) -> None:
+                self.rows = rows
+
+            def __getitem__(self, i: Any) -> Any:
+                return self.rows[i]
+
+            def __len__(self) -> int:
+                return len(self.rows)
+
+        Column.__module__ = "datasets.arrow_dataset"
+        for model, folder in (("SentenceTransformer", face_cases.MODEL), ("SparseEncoder", face_cases.MASKS)):
+            with self.subTest(model):
+                encode = getattr(encoderfile_c, model)(os.path.join(face_cases.GOLDEN, folder)).encode
+                self.assertEqual(encode(Column(face_cases.TEXTS)).tolist(), encode(face_cases.TEXTS).tolist())
+        cross = encoderfile_c.CrossEncoder(os.path.join(face_cases.GOLDEN, face_cases.ONE))
+        self.assertEqual(cross.predict(Column(face_cases.PAIRS)).tolist(), cross.predict(face_cases.PAIRS).tolist())
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_functions_of_torch(self) -> None:
+        """Where a function of torch is given, its tensors are, and bfloat16 is a kind of number."""
+        import torch
+
+        pairs, folder = face_cases.PAIRS, os.path.join(face_cases.GOLDEN, face_cases.ONE)
+        for classes in (encoderfile_c, encoderfile_c.compat.sentence_transformers):
+            model = classes.CrossEncoder(folder)
+            scores = model.predict(pairs)
+            for function in (torch.sigmoid, lambda x: x.sigmoid(), lambda x: torch.sigmoid(x)):
+                np.testing.assert_allclose(model.predict(pairs, activation_fn=function), scores, atol=1e-6)
+        made = torch.tensor([[1.5, -2.0], [0.25, 4.0]], dtype=torch.bfloat16)
+        self.assertEqual(encoderfile_c.quantize_embeddings(made, "ubinary").tolist(), [[128], [192]])
+        self.assertEqual(encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, face_cases.MODEL)).similarity(made, made).shape, (2, 2))
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_with_torch(self) -> None:
