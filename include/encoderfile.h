@@ -135,6 +135,8 @@ typedef struct {         /* zero means: the default */
     const char *precision; /* "fp32", "bf16", "int8": lowered while it is opened; higher than stored is an error;
                             * default: as stored */
     int replicas;        /* batches that run at the same time; default: as many as there is work for */
+    int max_length;      /* tokens of a text that is cut, never more than the model takes (of a package: than it says);
+                          * default: as its files say */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */

@@ -151,6 +151,8 @@ def _is_dataset(inputs: Any) -> bool:
 class Pipeline:
     """One task on one model. Each subclass is a task."""
 
+    whole: ClassVar[bool | None] = None  # False: texts are cut to the tokenizer's model_max_length; None: as the library cuts them
+
     task: str = ""  # as it was asked for: "ner" is one, too
     aliases: ClassVar[tuple[str, ...]] = ()
     accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
@@ -276,6 +278,7 @@ class Pipeline:
 class _TextPipeline(Pipeline):
     """Inputs are texts. An empty one is what its special tokens say."""
 
+    whole: ClassVar[bool | None] = True  # texts are cut where that is asked for, and else as long as the model takes them
     _most: int | None = None  # tokens that the model takes; 0: any number
 
     def _text(self, one: Any) -> str:
@@ -303,6 +306,14 @@ class _TextPipeline(Pipeline):
         count = min(len(self.model.tokenizer.encode((text, second) if second else text).ids), cut.get("max_length", 1 << 30))
         if count > most:
             raise RuntimeError(f"found a text of {count} tokens, wanted at most {most}: truncation=True cuts it")
+
+    def _cut(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """As _cutting; without a max_length to the tokenizer's, where the model takes more."""
+        cut = _cutting(asked)
+        length, most = getattr(self.tokenizer, "model_max_length", None), int(self.model.info()["max_tokens"])
+        if cut and "max_length" not in cut and length and length < (most or LARGE):
+            cut["max_length"] = length
+        return cut
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         return self._text(one)
@@ -404,13 +415,6 @@ class TextClassificationPipeline(_TextPipeline):
     def _keywords(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in params.items() if key not in self.accepted}
 
-    def _cut(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """As _cutting; to the length of a tokenizer that was given or whose model_max_length was set."""
-        cut, length = _cutting(params), getattr(self._tokenizer, "model_max_length", None)
-        if cut and "max_length" not in cut and length and length < int(self.model.info()["max_tokens"]):
-            cut["max_length"] = length
-        return cut
-
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         function = params.get("function_to_apply")
         return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
@@ -510,6 +514,7 @@ class TextClassificationPipeline(_TextPipeline):
 
 class TokenClassificationPipeline(_TextPipeline):
     task, aliases = "token-classification", ("ner",)
+    whole = False
     accepted = ("aggregation_strategy", "ignore_labels", "stride", "offset_mapping", "delimiter", "is_split_into_words")
     strategies = ("NONE", "SIMPLE", "FIRST", "AVERAGE", "MAX")
 
@@ -618,7 +623,7 @@ class FillMaskPipeline(_TextPipeline):
         most = len(self.model.tokenizer)
         if sent.get("top_k", 1) < 0 or sent.get("top_k", 1) > most and "targets" not in sent:
             raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted 0 to {most}")
-        return {**_some(sent), **_cutting(params.get("tokenizer_kwargs") or {})}
+        return {**_some(sent), **self._cut(params.get("tokenizer_kwargs") or {})}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, (tuple, list)):  # a batch, of which the first row is answered
@@ -627,7 +632,7 @@ class FillMaskPipeline(_TextPipeline):
         text = self._text(one)
         if self._mask not in text:
             raise self._maskless()
-        self._check_fits(_cutting(params.get("tokenizer_kwargs") or {}), text)
+        self._check_fits(self._cut(params.get("tokenizer_kwargs") or {}), text)
         return text
 
     def _maskless(self) -> PipelineException:
@@ -669,12 +674,13 @@ class FeatureExtractionPipeline(_TextPipeline):
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         text, truncation = self._text(one), self._asked(params).get("truncation")
-        self._check_fits(_cutting({"truncation": truncation}), text)
+        self._check_fits(self._cut({"truncation": truncation}), text)
         return text
 
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
-        special = bool(set(self._asked(params)) - {"truncation"})
+        asked = self._asked(params)  # the library cuts to what the model takes only
+        special = bool(set(asked) - {"truncation"} or "max_length" in self._cut(asked))
         if not self.name or (at_once == 1 and not special):
             return self._many(inputs, params)
         out: list[Any] = []
@@ -691,7 +697,7 @@ class FeatureExtractionPipeline(_TextPipeline):
             raise ValueError("Pipeline with tokenizer without pad_token cannot do batching. You can try to set it with "
                              "`pipe.tokenizer.pad_token_id = model.config.eos_token_id`.")
         if most:
-            tokenizer.model_max_length = most
+            tokenizer.model_max_length = min(self.tokenizer.model_max_length, most)
         asked = {"return_token_type_ids": True, "return_attention_mask": True, **self._asked(params)}
         asked["padding"] = asked["padding"] if asked.get("padding") == "max_length" else pads
         found = tokenizer(texts, **{**asked, "return_tensors": "np"})
@@ -719,6 +725,7 @@ class FeatureExtractionPipeline(_TextPipeline):
 
 class ZeroShotClassificationPipeline(_TextPipeline):
     task = "zero-shot-classification"
+    whole = False
     accepted = ("candidate_labels", "hypothesis_template", "multi_label", "multi_class")
     strict = False
 
@@ -772,6 +779,7 @@ class ZeroShotClassificationPipeline(_TextPipeline):
 
 class QuestionAnsweringPipeline(Pipeline):
     task = "question-answering"
+    whole = False
     accepted = ("top_k", "topk", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer",
                 "align_to_words", "padding")
     strict = False
@@ -1126,6 +1134,7 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
 
 class DocumentQuestionAnsweringPipeline(Pipeline):
     task = "document-question-answering"
+    whole = False
     accepted = ("top_k", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer", "lang", "padding",
                 "tesseract_config", "timeout", "word_boxes")
     strict = False
@@ -1172,6 +1181,8 @@ class DocumentQuestionAnsweringPipeline(Pipeline):
 class _ListPipeline(_TextPipeline):
     """The first text, and those to hold against it: a list is one input."""
 
+    whole = None
+
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return self.model.run(type(self).task, self._texts(inputs), self._sent(self._sanitize(kwargs)))
 
@@ -1194,11 +1205,13 @@ class TextRankingPipeline(_ListPipeline):
 
 
 class SentenceEmbeddingPipeline(_TextPipeline):
+    whole = None
     task = "sentence-embedding"
     accepted = ("normalize", "dimensions", "truncate", "pooling")
 
 
 class SparseEmbeddingPipeline(_TextPipeline):
+    whole = None
     task = "sparse-embedding"
     accepted = ("top_k", "truncate")
 
@@ -1268,6 +1281,22 @@ def _other_files(made: Any, model: Any) -> str | None:
     return None if os.path.realpath(path) in (os.path.realpath(own), os.path.realpath(os.path.dirname(own))) else path
 
 
+def _longest(path: str, task: str | None, options: Mapping[str, Any]) -> int | None:
+    """Tokens that texts of this pipeline may have, as transformers counts: the tokenizer's model_max_length, or as many as the model
+    takes. None: what the library says of the model (docs/tokenizer.md), which knows more places that name a length."""
+    if os.path.isfile(path) and not path.endswith(".onnx"):
+        return None
+    if task is None:
+        task = _OF_TASK.get(own := str(_core.inspect(path)["encoderfile_config"]["model_type"]), own.replace("_", "-"))
+    whole = _BY_NAME[task].whole if task in _BY_NAME else None
+    folder = str(options.get("tokenizer") or path)
+    settings = read_json(folder if os.path.isdir(folder) else os.path.dirname(folder), "tokenizer_config.json")
+    length = (settings or {}).get("model_max_length")
+    if whole is None or settings is None:
+        return None
+    return LARGE if whole or not isinstance(length, (int, float)) or not 0 < length < LARGE else int(length)
+
+
 def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.Model, str]:
     """A path, a name on the Hub, an opened model, or an object that was made from a folder."""
     if isinstance(model, PipelineModel):
@@ -1280,7 +1309,7 @@ def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model: found {type(model).__name__}, wanted a path, a name on the Hub or a Model")
     path = source(model, options.pop("revision", None))
-    return _core.Model(path, task=task, **options), path
+    return _core.Model(path, **{"task": task, "max_length": _longest(path, task, options), **options}), path
 
 
 def pipeline(task: str | None = None, model: Any = None, config: Any = None, tokenizer: Any = None, feature_extractor: Any = None,

@@ -396,6 +396,21 @@ class OnlyHere(unittest.TestCase):
                 self.assertEqual(pipe(picture), other(picture))
                 self.assertNotEqual(pipe(picture), opened("image-classification", model)(picture))
 
+    def test_lengths_of_other_files(self):
+        """transformers knows the tokenizer's model_max_length alone: nothing is cut to another word of its file, or to sentences' own limit."""
+        text = "Ada was born in London. " * 3
+        for task, model, more in (("ner", "tags", {}), ("text-classification", "labels", {"truncation": True}), ("feature-extraction", "vectors", {"truncation": True}),
+                                  ("zero-shot-classification", "labels", {"candidate_labels": ["a", "b"]}), (None, "tags", {}),
+                                  ("fill-mask", "masks", {"tokenizer_kwargs": {"truncation": True}}), ("question-answering", "answers", {})):
+            with self.subTest(task), tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                shutil.copytree(GOLDEN / "pipelines" / model, made, dirs_exist_ok=True)
+                settings = pathlib.Path(made, "tokenizer_config.json")
+                settings.write_text(json.dumps({**json.loads(settings.read_text()), "max_length": 12}))
+                given = {"question": "Who?", "context": text} if task == "question-answering" else "[MASK] " + text if task == "fill-mask" else text
+                with pipeline(task, made) as pipe:
+                    self.assertEqual(pipe(given, **more), opened(task, GOLDEN / "pipelines" / model)(given, **more))
+
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
         picture = next(PICTURES.glob("base420*.jpg"))

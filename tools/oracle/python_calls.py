@@ -107,6 +107,11 @@ CASES = {
     ],
     ("feature-extraction", G + "vectors", "batch_size=2"): ["pipe(['Ada', 'was'])[1]", "[len(x[0]) for x in pipe(['Ada', 'was', 'Ada Lovelace'])]",
                                                             "[len(x[0]) for x in pipe(['Ada', 'was', 'Ada Lovelace'], batch_size=1)]"],
+    ("feature-extraction", "tests/golden/sentence/mean"): [  # model_max_length 24, 64 positions
+        "[len(x) for x in pipe('Ada ' * 12)]", "pipe('Ada ' * 12)[0][-1]", "[len(x) for x in pipe('Ada ' * 12, truncation=True)]",
+        "pipe('Ada ' * 12, truncation=True)[0][-2]", "pipe('Ada ' * 12, tokenize_kwargs={'truncation': True, 'max_length': 30})[0][-2]",
+        "[len(x[0]) for x in pipe(['Ada ' * 12, 'x'], batch_size=2, truncation=True)]", "pipe('Ada ' * 100)",
+    ],
     ("zero-shot-classification", G + "labels"): [
         "pipe('Ada', candidate_labels=['a', 'b'])", "pipe('Ada', ['a', 'b'])", "pipe('Ada', candidate_labels='a, b')", "pipe(['Ada'], candidate_labels=['a'])",
         "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
