@@ -857,7 +857,8 @@ def _picture_of_text(text: str, timeout: float | None) -> bytes:
         with open(text, "rb") as file:
             return file.read()
     try:
-        return base64.b64decode(text.split(",", 1)[1] if text.startswith("data:image/") else text, validate=True)
+        data = text.split(",", 1)[1] if text.startswith("data:image/") else text
+        return base64.b64decode("".join(data.split()), validate=True)  # in lines, as base64.encodebytes writes it
     except (ValueError, IndexError) as error:
         raise _source_error(text, error) from None
 
@@ -880,6 +881,8 @@ def read_picture(one: Any, timeout: float | None = None) -> Any:
         import numpy
 
         array = numpy.ascontiguousarray(one)
+        if array.dtype.kind in "iuf" and array.dtype != numpy.uint8 and numpy.array_equal(array, array.clip(0, 255).astype(numpy.uint8)):
+            array = array.astype(numpy.uint8)  # the same pixels in larger numbers
         if array.dtype == numpy.uint8 and array.ndim in (2, 3):
             return array
     raise TypeError("Incorrect format used for image. Should be an url linking to an image, a base64 string, a local path, or a PIL image: "
@@ -999,7 +1002,17 @@ class ImageFeatureExtractionPipeline(_PicturePipeline):
 class ZeroShotImageClassificationPipeline(_PicturePipeline):
     task = "zero-shot-image-classification"
     accepted = ("candidate_labels", "hypothesis_template", "timeout")
+    strict = False
     keys = ("score", "label")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("tokenizer_kwargs"):
+            raise ValueError("tokenizer_kwargs: found some, wanted none: texts are cut and padded as the model needs it")
+        return super()._sanitize(params)
+
+    def __call__(self, image: Any = None, candidate_labels: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
+        given = {} if candidate_labels is None else {"candidate_labels": candidate_labels}
+        return super().__call__(kwargs.pop("inputs", image), **given, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("candidate_labels") is None:

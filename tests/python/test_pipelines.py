@@ -411,6 +411,15 @@ class OnlyHere(unittest.TestCase):
                 with pipeline(task, made) as pipe:
                     self.assertEqual(pipe(given, **more), opened(task, GOLDEN / "pipelines" / model)(given, **more))
 
+    def test_zero_shot_of_pictures_by_name_and_by_place(self):
+        pipe, picture = opened("zero-shot-image-classification", GOLDEN / "pairs/clip"), str(next(PICTURES.glob("base420*.jpg")))
+        wanted = pipe(picture, candidate_labels=["cat", "dog"])
+        for call in (lambda: pipe(picture, ["cat", "dog"]), lambda: pipe(image=picture, candidate_labels=["cat", "dog"]),
+                     lambda: pipe(images=picture, candidate_labels=["cat", "dog"], foo=1, tokenizer_kwargs={}), lambda: pipe([picture], ["cat", "dog"])[0]):
+            self.assertEqual(call(), wanted)
+        with self.assertRaisesRegex(ValueError, "tokenizer_kwargs"):
+            pipe(picture, ["cat"], tokenizer_kwargs={"max_length": 5})
+
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
         picture = next(PICTURES.glob("base420*.jpg"))
@@ -428,7 +437,9 @@ class OnlyHere(unittest.TestCase):
         picture, data = Image.open(path).convert("RGB"), base64.b64encode(path.read_bytes()).decode()
         buffer = io.BytesIO()
         picture.save(buffer, "PNG")
-        for name, other in (("path", path), ("pil", picture), ("array", np.asarray(picture)), ("base64", data), ("data url", "data:image/png;base64," + data)):
+        for name, other in (("path", path), ("pil", picture), ("array", np.asarray(picture)), ("base64", data), ("data url", "data:image/png;base64," + data),
+                            ("lines", base64.encodebytes(path.read_bytes()).decode()), ("larger numbers", np.asarray(picture).astype(np.int64)),
+                            ("whole floats", np.asarray(picture).astype(np.float32))):
             with self.subTest(name):
                 self.assertTrue(near(pipe(other), wanted, 1e-6))
 
