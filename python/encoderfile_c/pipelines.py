@@ -1063,7 +1063,12 @@ class _SoundPipeline(Pipeline):
                 raise ValueError(f"When passing a dictionary to {type(self).__name__}, the dict needs to contain a "
                                  '"raw" key containing the numpy array representing the audio and a "sampling_rate" key, '
                                  "containing the sampling_rate associated with that array")
+            if one.get("stride") is not None:
+                raise ValueError("stride: found one in the dict, wanted none: it is not supported; chunk_length_s and stride_length_s are")
             rate, one = one["sampling_rate"], one["raw"] if one.get("raw") is not None else one.get("array")
+        elif hasattr(one, "get_all_samples"):  # torchcodec's AudioDecoder, of which the sounds of a dataset are
+            samples = one.get_all_samples()
+            rate, one = samples.sample_rate, samples.data[0] if len(samples.data) == 1 else samples.data
         return {"audio": self._samples(one), "sampling_rate": int(rate or self._rate())}
 
     def _samples(self, one: Any) -> Any:
@@ -1139,7 +1144,8 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
             out["chunks"] = [{"text": chunk["text"], "timestamp": tuple(None if t is None else numpy.float64(t) for t in chunk["timestamp"])}
                              for chunk in found["chunks"]]
         if isinstance(given, Mapping):
-            out |= {key: [value] for key, value in given.items() if key not in ("raw", "array", "sampling_rate", "path", "stride")}
+            own = ("raw", "sampling_rate", "stride") + (("path", "array") if given.get("raw") is None else ())
+            out |= {key: [value] for key, value in given.items() if key not in own}
         return out
 
 

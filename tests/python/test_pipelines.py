@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import tempfile
 import threading
+import types
 import unittest
 import warnings
 
@@ -419,6 +420,22 @@ class OnlyHere(unittest.TestCase):
             self.assertEqual(call(), wanted)
         with self.assertRaisesRegex(ValueError, "tokenizer_kwargs"):
             pipe(picture, ["cat"], tokenizer_kwargs={"max_length": 5})
+
+    def test_sounds_of_decoders_and_dicts(self):
+        samples = np.sin(np.arange(4000) / 9).astype(np.float32)
+        ctc, labels = opened("automatic-speech-recognition", GOLDEN / "speech/ctc"), opened("audio-classification", GOLDEN / "speech/wav2vec2")
+        rate = ctc.feature_extractor.sampling_rate
+
+        class Decoder:  # as torchcodec's
+            def get_all_samples(self):
+                return types.SimpleNamespace(data=samples[None], sample_rate=rate)
+
+        for pipe in (ctc, labels):
+            self.assertEqual(pipe(Decoder()), pipe(samples))
+        self.assertEqual(list(ctc({"raw": samples, "array": 1, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "array", "path", "id"])
+        self.assertEqual(list(ctc({"array": samples, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "id"])
+        with self.assertRaisesRegex(ValueError, "stride: found one in the dict"):
+            ctc({"raw": samples, "sampling_rate": rate, "stride": (100, 100)})
 
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
