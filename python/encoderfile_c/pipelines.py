@@ -599,12 +599,15 @@ class FillMaskPipeline(_TextPipeline):
         if not self._mask:
             raise PipelineException(self.task, self.name, "The tokenizer does not define a `mask_token`.")
         targets = params.get("targets")
-        if targets is not None and len(targets) == 0:
+        tokenizer = self.model.tokenizer
+        lengths = {word: 1 if tokenizer.token_to_id(self._text(word)) is not None else len(tokenizer.encode(word, special=False).ids)
+                   for word in ([targets] if isinstance(targets, str) else () if targets is None else targets)}
+        if targets is not None and not any(lengths.values()):
             raise ValueError("At least one target must be provided when passed.")
-        for word in [targets] if isinstance(targets, str) else () if targets is None else targets:
-            if len(list(self.model.tokenizer.encode(word, special=False).ids)) > 1:
-                warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
-                              stacklevel=4)
+        for word, length in lengths.items():
+            if length != 1:
+                warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: "
+                              f"{'its first part is taken' if length else 'it is left out'}.", stacklevel=4)
         asked = params.get("tokenizer_kwargs") or {}
         _check_keywords(asked)
         for name in sorted(set(asked) & _TOKENIZER - {"padding", "truncation", "max_length", "return_attention_mask", *_NO_EFFECT}):
@@ -734,7 +737,8 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         if not any(label.lower().startswith("entail") for label in model.info()["labels"]):
             warnings.warn("no label of the model begins with \"entail\": the last one is taken for it", stacklevel=3)
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        inputs = kwargs.pop("sequences", inputs)
         if len(args) == 1 and "candidate_labels" not in kwargs:
             kwargs["candidate_labels"] = args[0]
         elif args:
@@ -805,6 +809,10 @@ class QuestionAnsweringPipeline(Pipeline):
             inputs = self._pairs(question, context)
         if inputs is None:
             raise ValueError("Unknown arguments: wanted question= and context=, or a dict with both")
+        if isinstance(inputs, tuple):
+            inputs = list(inputs)
+        if isinstance(inputs, list) and not inputs:
+            return []
         one = isinstance(inputs, list) and len(inputs) == 1
         found = super().__call__(inputs, **kwargs)
         return found[0] if one else found

@@ -437,6 +437,24 @@ class OnlyHere(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "stride: found one in the dict"):
             ctc({"raw": samples, "sampling_rate": rate, "stride": (100, 100)})
 
+    def test_targets_without_tokens(self):
+        pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
+        for targets in ("", " ", [""], ["", " "]):
+            with self.subTest(targets), self.assertRaisesRegex(ValueError, "At least one target must be provided when passed."):
+                pipe("Ada [MASK]", targets=targets)
+        with self.assertRaises(ValueError):
+            pipe("Ada [MASK]", targets=[5])
+        with self.assertWarnsRegex(UserWarning, "it is left out"):
+            self.assertEqual(pipe("Ada [MASK]", targets=["", "river"]), pipe("Ada [MASK]", targets=["river"]))
+
+    def test_calls_by_name(self):
+        asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
+        pipe = opened("question-answering", GOLDEN / "pipelines/answers")
+        self.assertEqual(pipe((asked, asked)), pipe([asked, asked]))
+        self.assertEqual(pipe([]), [])
+        pipe = opened("zero-shot-classification", GOLDEN / "pipelines/labels")
+        self.assertEqual(pipe(sequences="Ada", candidate_labels=["a", "b"]), pipe("Ada", ["a", "b"]))
+
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
         picture = next(PICTURES.glob("base420*.jpg"))
