@@ -421,22 +421,6 @@ class OnlyHere(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "tokenizer_kwargs"):
             pipe(picture, ["cat"], tokenizer_kwargs={"max_length": 5})
 
-    def test_sounds_of_decoders_and_dicts(self):
-        samples = np.sin(np.arange(4000) / 9).astype(np.float32)
-        ctc, labels = opened("automatic-speech-recognition", GOLDEN / "speech/ctc"), opened("audio-classification", GOLDEN / "speech/wav2vec2")
-        rate = ctc.feature_extractor.sampling_rate
-
-        class Decoder:  # as torchcodec's
-            def get_all_samples(self):
-                return types.SimpleNamespace(data=samples[None], sample_rate=rate)
-
-        for pipe in (ctc, labels):
-            self.assertEqual(pipe(Decoder()), pipe(samples))
-        self.assertEqual(list(ctc({"raw": samples, "array": 1, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "array", "path", "id"])
-        self.assertEqual(list(ctc({"array": samples, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "id"])
-        with self.assertRaisesRegex(ValueError, "stride: found one in the dict"):
-            ctc({"raw": samples, "sampling_rate": rate, "stride": (100, 100)})
-
     def test_targets_without_tokens(self):
         pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
         for targets in ("", " ", [""], ["", " "]):
@@ -454,6 +438,39 @@ class OnlyHere(unittest.TestCase):
         self.assertEqual(pipe([]), [])
         pipe = opened("zero-shot-classification", GOLDEN / "pipelines/labels")
         self.assertEqual(pipe(sequences="Ada", candidate_labels=["a", "b"]), pipe("Ada", ["a", "b"]))
+
+    def test_sounds_of_decoders_and_dicts(self):
+        samples = np.sin(np.arange(4000) / 9).astype(np.float32)
+        ctc, labels = opened("automatic-speech-recognition", GOLDEN / "speech/ctc"), opened("audio-classification", GOLDEN / "speech/wav2vec2")
+        rate = ctc.feature_extractor.sampling_rate
+
+        class Decoder:  # as torchcodec's
+            def get_all_samples(self):
+                return types.SimpleNamespace(data=samples[None], sample_rate=rate)
+
+        for pipe in (ctc, labels):
+            self.assertEqual(pipe(Decoder()), pipe(samples))
+        self.assertEqual(list(ctc({"raw": samples, "array": 1, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "array", "path", "id"])
+        self.assertEqual(list(ctc({"array": samples, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "id"])
+        with self.assertRaisesRegex(ValueError, "stride: found one in the dict"):
+            ctc({"raw": samples, "sampling_rate": rate, "stride": (100, 100)})
+
+    @unittest.skipIf(Image is None, "no Pillow")
+    def test_alpha_on_white(self):
+        """A processor that converts to RGB does so on white; a pipeline leaves alpha out before, as does a processor that does not convert."""
+        noise = np.random.default_rng(1).integers(0, 256, (30, 40, 4), dtype=np.uint8)
+        picture = Image.fromarray(noise)
+        white = Image.alpha_composite(Image.new("RGBA", picture.size, (255, 255, 255, 255)), picture).convert("RGB")
+        keyed = Image.fromarray(noise[..., :3]).quantize(8)
+        keyed.info["transparency"] = 3
+        holes = np.asarray(keyed.convert("RGB")).copy()
+        holes[np.asarray(keyed) == 3] = 255
+        clip = encoderfile_c.AutoImageProcessor.from_pretrained(GOLDEN / "pairs/clip")
+        for given, wanted, away in ((picture, white, 0), (keyed, Image.fromarray(holes), 0), (noise, white, 0.05), (white, white, 0)):
+            found, other = (clip(one, return_tensors="np")["pixel_values"] for one in (given, wanted))
+            self.assertLessEqual(np.abs(found - other).max(), away)
+        plain = encoderfile_c.AutoImageProcessor.from_pretrained("examples/road-signs")
+        self.assertTrue(np.array_equal(plain(picture, return_tensors="np")["pixel_values"], plain(picture.convert("RGB"), return_tensors="np")["pixel_values"]))
 
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
