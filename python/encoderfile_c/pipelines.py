@@ -1191,16 +1191,39 @@ class DocumentQuestionAnsweringPipeline(Pipeline):
         if not isinstance(one, Mapping) or not isinstance(one.get("question"), str):
             raise ValueError("wanted an image and a question, or a dict with both")
         page: dict[str, Any] = {"question": one["question"]}
-        boxes = one.get("word_boxes", params.get("word_boxes"))
+        boxes = self._boxes(one, params)
         if one.get("image") is not None:
             page["image"] = read_picture(one["image"], params.get("timeout"))
         if boxes is not None:
-            page["words"] = [word for word, _ in boxes]
-            page["boxes"] = [[int(side) for side in box] for _, box in boxes]
+            page["words"] = [word for word, _ in boxes if word != ""]
+            page["boxes"] = [[int(side) for side in box] for word, box in boxes if word != ""]
         elif "image" not in page:
             raise ValueError("You must provide an image or word_boxes. If you provide an image, the pipeline will automatically "
                              "run OCR to derive words and boxes")
         return page
+
+    # ---- words without a character: they are no tokens, but have their place among the words ----
+
+    @staticmethod
+    def _boxes(one: Any, params: dict[str, Any]) -> Any:
+        return one.get("word_boxes", params.get("word_boxes")) if isinstance(one, Mapping) else None
+
+    def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        wordless = [boxes is not None and all(word == "" for word, _ in boxes) for boxes in (self._boxes(one, params) for one in inputs)]
+        asked = [one for one, none in zip(inputs, wordless) if not none]
+        found = iter(super()._many(asked, params) if asked else [])
+        return [[] if none else next(found) for none in wordless]
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        rows, boxes = super()._finish(found, given, params), self._boxes(given, params)
+        words = [word for word, _ in boxes or ()]
+        if "" in words:
+            places = [i for i, word in enumerate(words) if word != ""]
+            for row in rows:
+                if row["answer"]:
+                    row["start"], row["end"] = places[row["start"]], places[row["end"]]
+                    row["answer"] = " ".join(words[row["start"]:row["end"] + 1])
+        return rows
 
 
 # ---- tasks without a pipeline of transformers: what the program answers ----
