@@ -309,6 +309,12 @@ static void tokenizer(ef_model *m)
     char *back = ef_decode(t, ids, n, true, &err), *all = ef_decode(t, ids, n, false, &err);
     CHECK(back && strcmp(back, "from pune") == 0 && all && strstr(all, "[CLS]") == all);
     ef_string_free(back), ef_string_free(all), ef_string_free(NULL), ef_tokens_free(tokens);
+    const ef_word parts[] = { { "from", 4 }, { "xyz\xc3\xbc", 5 }, { "##q", 3 }, { NULL, 9 }, { "\xff", 1 } };
+    back = ef_join(t, parts, 3, &err), all = ef_join(t, parts, 0, &err);
+    CHECK(back && strcmp(back, "from xyz\xc3\xbcq") == 0 && all && ef_string_size(all) == 0);
+    ef_string_free(back), ef_string_free(all);
+    CHECK(!ef_join(t, parts, 5, &err) && says(&err, "token 4: not valid UTF-8"));
+    CHECK(!ef_join(t, NULL, 2, &err) && says(&err, "found no tokens, wanted 2"));
     TEST("texts with a zero");
     ef_tokenizer *bytes = ef_tokenizer_open("tests/golden/strides/roberta", &err);
     ef_input zero = { sizeof zero, EF_TEXT, "a\0b", 3, NULL, 0 };
