@@ -335,7 +335,9 @@ class Faces(unittest.TestCase):
         sparse = encoderfile_c.SparseEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "masks"))
         for device in (None, "cpu", "cpu:0", ["cpu", "cpu"], []):
             self.assertEqual(model.encode("a", device=device).shape, (16,))
-        refused = {"open": lambda: encoderfile_c.SentenceTransformer(path, device="cuda"), "encode": lambda: model.encode("a", device="cuda:0"),
+        graph = encoderfile_c.ort.ORTModelForFeatureExtraction.from_pretrained(path)
+        self.assertIs(graph.to("cpu"), graph)
+        refused = {"graph": lambda: graph.to("cuda"), "open": lambda: encoderfile_c.SentenceTransformer(path, device="cuda"), "encode": lambda: model.encode("a", device="cuda:0"),
                    "one of two": lambda: model.encode(["a"], device=["cpu", "cuda"]), "pool": lambda: model.start_multi_process_pool(["cuda:0"]),
                    "to": lambda: model.to("mps"), "to device": lambda: model.to(device="cuda"), "number": lambda: model.to(0),
                    "cuda": lambda: model.cuda(), "predict": lambda: cross.predict(("a", "b"), device="cuda"),
