@@ -135,6 +135,8 @@ typedef struct {         /* zero means: the default */
     const char *precision; /* "fp32", "bf16", "int8": lowered while it is opened; higher than stored is an error;
                             * default: as stored */
     int replicas;        /* batches that run at the same time; default: as many as there is work for */
+    int max_length;      /* tokens of a text that is cut, never more than the model takes (of a package: than it says);
+                          * default: as its files say */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */
@@ -340,6 +342,8 @@ const ef_tokens *ef_tokens_overflow(const ef_tokens *, size_t index); /* NULL: n
 void ef_tokens_free(ef_tokens *);
 /* Released by ef_string_free. skip_special: leave special tokens out. */
 char *ef_decode(const ef_tokenizer *, const int32_t *ids, size_t count, bool skip_special, ef_error *);
+/* The same of tokens as ef_tokens_text has them, also of those that are not in the vocabulary. */
+char *ef_join(const ef_tokenizer *, const ef_word *tokens, size_t count, ef_error *);
 size_t ef_string_size(const char *); /* bytes of such a text, in which there may be zeros; of NULL 0 */
 void ef_string_free(char *);
 

@@ -155,6 +155,20 @@ static void earlier_callers(ef_model *m)
     CHECK(ef_describe(m)->struct_size == sizeof(ef_info));
 }
 
+static void lengths(void)
+{
+    TEST("max_length: the caller's, never more than the model has positions");
+    static const struct Case { int asked, wanted; } cases[] = { { 0, 24 }, { 9, 9 }, { 30, 30 }, { INT32_MAX, 64 } };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        ef_error err = { 0 };
+        ef_options o = { .struct_size = sizeof o, .task = "embedding", .max_length = cases[i].asked };
+        ef_model *m = ef_open("tests/golden/sentence/mean", &o, &err);
+        if (!CHECK(m && ef_describe(m)->max_tokens == cases[i].wanted))
+            printf("  case %zu: found %d, wanted %d (%s)\n", i, m ? ef_describe(m)->max_tokens : -1, cases[i].wanted, err.message);
+        ef_close(m);
+    }
+}
+
 /* Of a model, of a graph, and those of a call. */
 static void options_that_cannot_be(void)
 {
@@ -163,7 +177,7 @@ static void options_that_cannot_be(void)
         { { .threads = -1 }, "threads: found -1, wanted 1 to 4096, or 0 for the default" },
         { { .threads = 4097 }, "threads: found 4097" }, { { .threads = INT32_MIN }, "threads: found -2147483648" },
         { { .struct_size = sizeof(ef_options), .replicas = -1 }, "replicas: found -1" },
-        { { .struct_size = 3 }, "ef_options: struct_size: found 3" },
+        { { .struct_size = sizeof(ef_options), .max_length = -1 }, "max_length: found -1, wanted 1" }, { { .struct_size = 3 }, "ef_options: struct_size: found 3" },
     };
     ef_error err = { 0 };
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -295,6 +309,12 @@ static void tokenizer(ef_model *m)
     char *back = ef_decode(t, ids, n, true, &err), *all = ef_decode(t, ids, n, false, &err);
     CHECK(back && strcmp(back, "from pune") == 0 && all && strstr(all, "[CLS]") == all);
     ef_string_free(back), ef_string_free(all), ef_string_free(NULL), ef_tokens_free(tokens);
+    const ef_word parts[] = { { "from", 4 }, { "xyz\xc3\xbc", 5 }, { "##q", 3 }, { NULL, 9 }, { "\xff", 1 } };
+    back = ef_join(t, parts, 3, &err), all = ef_join(t, parts, 0, &err);
+    CHECK(back && strcmp(back, "from xyz\xc3\xbcq") == 0 && all && ef_string_size(all) == 0);
+    ef_string_free(back), ef_string_free(all);
+    CHECK(!ef_join(t, parts, 5, &err) && says(&err, "token 4: not valid UTF-8"));
+    CHECK(!ef_join(t, NULL, 2, &err) && says(&err, "found no tokens, wanted 2"));
     TEST("texts with a zero");
     ef_tokenizer *bytes = ef_tokenizer_open("tests/golden/strides/roberta", &err);
     ef_input zero = { sizeof zero, EF_TEXT, "a\0b", 3, NULL, 0 };
@@ -455,6 +475,7 @@ int main(void)
     earlier_callers(m);
     environment();
     options_that_cannot_be();
+    lengths();
     tokens(m);
     tokenizer(m);
     toolchain(m);

@@ -129,8 +129,8 @@ static const char none[] = "{\"model_type\":\"bert\"}";
 
 static void limits(void)
 {
-    TEST("limits: YAML, model_max_length, max_length, positions");
-    static const struct Case { const char *config, *yaml, *file; int wanted; } cases[] = {
+    TEST("limits: the caller's, YAML, model_max_length, max_length, positions");
+    static const struct Case { const char *config, *yaml, *file; int wanted, asked; } cases[] = {
         { bert, NULL, "{\"model_max_length\":256,\"max_length\":128}", 128 },
         { bert, NULL, "{\"model_max_length\":100,\"max_length\":128}", 100 },
         { bert, NULL, "{\"model_max_length\":1e30,\"max_length\":128,\"max_len\":99}", 99 },
@@ -144,12 +144,16 @@ static void limits(void)
         { none, NULL, "{\"model_max_length\":1e30}", 0 },
         { none, NULL, "{}", 512 },
         { none, "{\"max_length\":100000}", "{}", 100000 },
+        { bert, "{\"max_length\":64}", "{\"model_max_length\":256,\"max_length\":128}", 300, .asked = 300 },
+        { bert, NULL, "{\"model_max_length\":256}", 9, .asked = 9 },
+        { roberta, NULL, "{\"model_max_length\":256}", 512, .asked = INT32_MAX },
+        { none, NULL, "{\"model_max_length\":256}", 0, .asked = INT32_MAX },
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         Err err = { 0 };
         EncodeOptions o;
         ModelConfig c = config(cases[i].config);
-        LimitSource s = { .yaml = cases[i].yaml ? parse(cases[i].yaml) : NULL,
+        LimitSource s = { .asked = cases[i].asked, .yaml = cases[i].yaml ? parse(cases[i].yaml) : NULL,
                           .file = parse(cases[i].file), .config = &c };
         if (!CHECK(limit_from_source(&s, &o, &err) && o.max_length == cases[i].wanted))
             printf("  case %zu: found %d, wanted %d (%s)\n", i, o.max_length, cases[i].wanted,

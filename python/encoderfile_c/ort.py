@@ -281,7 +281,12 @@ class ORTModel:
             _core.export(self.path, made)
             _copy_onnx(Path(made) / "model.onnx", save_directory)
 
-    def to(self, *_: Any, **__: Any) -> Any:
+    def to(self, *args: Any, **options: Any) -> Any:
+        from ._encoder import check_device
+
+        for one in (*args, options.get("device")):
+            if isinstance(one, (str, int)) or type(one).__name__ == "device":
+                check_device(one)
         return self
 
     def eval(self) -> Any:

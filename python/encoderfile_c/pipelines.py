@@ -151,6 +151,8 @@ def _is_dataset(inputs: Any) -> bool:
 class Pipeline:
     """One task on one model. Each subclass is a task."""
 
+    whole: ClassVar[bool | None] = None  # False: texts are cut to the tokenizer's model_max_length; None: as the library cuts them
+
     task: str = ""  # as it was asked for: "ner" is one, too
     aliases: ClassVar[tuple[str, ...]] = ()
     accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
@@ -276,6 +278,7 @@ class Pipeline:
 class _TextPipeline(Pipeline):
     """Inputs are texts. An empty one is what its special tokens say."""
 
+    whole: ClassVar[bool | None] = True  # texts are cut where that is asked for, and else as long as the model takes them
     _most: int | None = None  # tokens that the model takes; 0: any number
 
     def _text(self, one: Any) -> str:
@@ -303,6 +306,14 @@ class _TextPipeline(Pipeline):
         count = min(len(self.model.tokenizer.encode((text, second) if second else text).ids), cut.get("max_length", 1 << 30))
         if count > most:
             raise RuntimeError(f"found a text of {count} tokens, wanted at most {most}: truncation=True cuts it")
+
+    def _cut(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """As _cutting; without a max_length to the tokenizer's, where the model takes more."""
+        cut = _cutting(asked)
+        length, most = getattr(self.tokenizer, "model_max_length", None), int(self.model.info()["max_tokens"])
+        if cut and "max_length" not in cut and length and length < (most or LARGE):
+            cut["max_length"] = length
+        return cut
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         return self._text(one)
@@ -404,13 +415,6 @@ class TextClassificationPipeline(_TextPipeline):
     def _keywords(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in params.items() if key not in self.accepted}
 
-    def _cut(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """As _cutting; to the length of a tokenizer that was given or whose model_max_length was set."""
-        cut, length = _cutting(params), getattr(self._tokenizer, "model_max_length", None)
-        if cut and "max_length" not in cut and length and length < int(self.model.info()["max_tokens"]):
-            cut["max_length"] = length
-        return cut
-
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         function = params.get("function_to_apply")
         return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
@@ -510,6 +514,7 @@ class TextClassificationPipeline(_TextPipeline):
 
 class TokenClassificationPipeline(_TextPipeline):
     task, aliases = "token-classification", ("ner",)
+    whole = False
     accepted = ("aggregation_strategy", "ignore_labels", "stride", "offset_mapping", "delimiter", "is_split_into_words")
     strategies = ("NONE", "SIMPLE", "FIRST", "AVERAGE", "MAX")
 
@@ -594,12 +599,15 @@ class FillMaskPipeline(_TextPipeline):
         if not self._mask:
             raise PipelineException(self.task, self.name, "The tokenizer does not define a `mask_token`.")
         targets = params.get("targets")
-        if targets is not None and len(targets) == 0:
+        tokenizer = self.model.tokenizer
+        lengths = {word: 1 if tokenizer.token_to_id(self._text(word)) is not None else len(tokenizer.encode(word, special=False).ids)
+                   for word in ([targets] if isinstance(targets, str) else () if targets is None else targets)}
+        if targets is not None and not any(lengths.values()):
             raise ValueError("At least one target must be provided when passed.")
-        for word in [targets] if isinstance(targets, str) else () if targets is None else targets:
-            if len(list(self.model.tokenizer.encode(word, special=False).ids)) > 1:
-                warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: its first part is taken.",
-                              stacklevel=4)
+        for word, length in lengths.items():
+            if length != 1:
+                warnings.warn(f"The specified target token `{word}` does not exist in the model vocabulary: "
+                              f"{'its first part is taken' if length else 'it is left out'}.", stacklevel=4)
         asked = params.get("tokenizer_kwargs") or {}
         _check_keywords(asked)
         for name in sorted(set(asked) & _TOKENIZER - {"padding", "truncation", "max_length", "return_attention_mask", *_NO_EFFECT}):
@@ -618,7 +626,7 @@ class FillMaskPipeline(_TextPipeline):
         most = len(self.model.tokenizer)
         if sent.get("top_k", 1) < 0 or sent.get("top_k", 1) > most and "targets" not in sent:
             raise RuntimeError(f"selected index k out of range: found top_k={sent['top_k']}, wanted 0 to {most}")
-        return {**_some(sent), **_cutting(params.get("tokenizer_kwargs") or {})}
+        return {**_some(sent), **self._cut(params.get("tokenizer_kwargs") or {})}
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         if isinstance(one, (tuple, list)):  # a batch, of which the first row is answered
@@ -627,7 +635,7 @@ class FillMaskPipeline(_TextPipeline):
         text = self._text(one)
         if self._mask not in text:
             raise self._maskless()
-        self._check_fits(_cutting(params.get("tokenizer_kwargs") or {}), text)
+        self._check_fits(self._cut(params.get("tokenizer_kwargs") or {}), text)
         return text
 
     def _maskless(self) -> PipelineException:
@@ -669,12 +677,13 @@ class FeatureExtractionPipeline(_TextPipeline):
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         text, truncation = self._text(one), self._asked(params).get("truncation")
-        self._check_fits(_cutting({"truncation": truncation}), text)
+        self._check_fits(self._cut({"truncation": truncation}), text)
         return text
 
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
-        special = bool(set(self._asked(params)) - {"truncation"})
+        asked = self._asked(params)  # the library cuts to what the model takes only
+        special = bool(set(asked) - {"truncation"} or "max_length" in self._cut(asked))
         if not self.name or (at_once == 1 and not special):
             return self._many(inputs, params)
         out: list[Any] = []
@@ -691,7 +700,7 @@ class FeatureExtractionPipeline(_TextPipeline):
             raise ValueError("Pipeline with tokenizer without pad_token cannot do batching. You can try to set it with "
                              "`pipe.tokenizer.pad_token_id = model.config.eos_token_id`.")
         if most:
-            tokenizer.model_max_length = most
+            tokenizer.model_max_length = min(self.tokenizer.model_max_length, most)
         asked = {"return_token_type_ids": True, "return_attention_mask": True, **self._asked(params)}
         asked["padding"] = asked["padding"] if asked.get("padding") == "max_length" else pads
         found = tokenizer(texts, **{**asked, "return_tensors": "np"})
@@ -719,6 +728,7 @@ class FeatureExtractionPipeline(_TextPipeline):
 
 class ZeroShotClassificationPipeline(_TextPipeline):
     task = "zero-shot-classification"
+    whole = False
     accepted = ("candidate_labels", "hypothesis_template", "multi_label", "multi_class")
     strict = False
 
@@ -727,7 +737,8 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         if not any(label.lower().startswith("entail") for label in model.info()["labels"]):
             warnings.warn("no label of the model begins with \"entail\": the last one is taken for it", stacklevel=3)
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        inputs = kwargs.pop("sequences", inputs)
         if len(args) == 1 and "candidate_labels" not in kwargs:
             kwargs["candidate_labels"] = args[0]
         elif args:
@@ -772,6 +783,7 @@ class ZeroShotClassificationPipeline(_TextPipeline):
 
 class QuestionAnsweringPipeline(Pipeline):
     task = "question-answering"
+    whole = False
     accepted = ("top_k", "topk", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer",
                 "align_to_words", "padding")
     strict = False
@@ -797,6 +809,10 @@ class QuestionAnsweringPipeline(Pipeline):
             inputs = self._pairs(question, context)
         if inputs is None:
             raise ValueError("Unknown arguments: wanted question= and context=, or a dict with both")
+        if isinstance(inputs, tuple):
+            inputs = list(inputs)
+        if isinstance(inputs, list) and not inputs:
+            return []
         one = isinstance(inputs, list) and len(inputs) == 1
         found = super().__call__(inputs, **kwargs)
         return found[0] if one else found
@@ -849,7 +865,8 @@ def _picture_of_text(text: str, timeout: float | None) -> bytes:
         with open(text, "rb") as file:
             return file.read()
     try:
-        return base64.b64decode(text.split(",", 1)[1] if text.startswith("data:image/") else text, validate=True)
+        data = text.split(",", 1)[1] if text.startswith("data:image/") else text
+        return base64.b64decode("".join(data.split()), validate=True)  # in lines, as base64.encodebytes writes it
     except (ValueError, IndexError) as error:
         raise _source_error(text, error) from None
 
@@ -872,6 +889,8 @@ def read_picture(one: Any, timeout: float | None = None) -> Any:
         import numpy
 
         array = numpy.ascontiguousarray(one)
+        if array.dtype.kind in "iuf" and array.dtype != numpy.uint8 and numpy.array_equal(array, array.clip(0, 255).astype(numpy.uint8)):
+            array = array.astype(numpy.uint8)  # the same pixels in larger numbers
         if array.dtype == numpy.uint8 and array.ndim in (2, 3):
             return array
     raise TypeError("Incorrect format used for image. Should be an url linking to an image, a base64 string, a local path, or a PIL image: "
@@ -991,7 +1010,17 @@ class ImageFeatureExtractionPipeline(_PicturePipeline):
 class ZeroShotImageClassificationPipeline(_PicturePipeline):
     task = "zero-shot-image-classification"
     accepted = ("candidate_labels", "hypothesis_template", "timeout")
+    strict = False
     keys = ("score", "label")
+
+    def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("tokenizer_kwargs"):
+            raise ValueError("tokenizer_kwargs: found some, wanted none: texts are cut and padded as the model needs it")
+        return super()._sanitize(params)
+
+    def __call__(self, image: Any = None, candidate_labels: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
+        given = {} if candidate_labels is None else {"candidate_labels": candidate_labels}
+        return super().__call__(kwargs.pop("inputs", image), **given, **kwargs)
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("candidate_labels") is None:
@@ -1042,7 +1071,12 @@ class _SoundPipeline(Pipeline):
                 raise ValueError(f"When passing a dictionary to {type(self).__name__}, the dict needs to contain a "
                                  '"raw" key containing the numpy array representing the audio and a "sampling_rate" key, '
                                  "containing the sampling_rate associated with that array")
+            if one.get("stride") is not None:
+                raise ValueError("stride: found one in the dict, wanted none: it is not supported; chunk_length_s and stride_length_s are")
             rate, one = one["sampling_rate"], one["raw"] if one.get("raw") is not None else one.get("array")
+        elif hasattr(one, "get_all_samples"):  # torchcodec's AudioDecoder, of which the sounds of a dataset are
+            samples = one.get_all_samples()
+            rate, one = samples.sample_rate, samples.data[0] if len(samples.data) == 1 else samples.data
         return {"audio": self._samples(one), "sampling_rate": int(rate or self._rate())}
 
     def _samples(self, one: Any) -> Any:
@@ -1118,7 +1152,8 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
             out["chunks"] = [{"text": chunk["text"], "timestamp": tuple(None if t is None else numpy.float64(t) for t in chunk["timestamp"])}
                              for chunk in found["chunks"]]
         if isinstance(given, Mapping):
-            out |= {key: [value] for key, value in given.items() if key not in ("raw", "array", "sampling_rate", "path", "stride")}
+            own = ("raw", "sampling_rate", "stride") + (("path", "array") if given.get("raw") is None else ())
+            out |= {key: [value] for key, value in given.items() if key not in own}
         return out
 
 
@@ -1126,6 +1161,7 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
 
 class DocumentQuestionAnsweringPipeline(Pipeline):
     task = "document-question-answering"
+    whole = False
     accepted = ("top_k", "doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "handle_impossible_answer", "lang", "padding",
                 "tesseract_config", "timeout", "word_boxes")
     strict = False
@@ -1155,22 +1191,47 @@ class DocumentQuestionAnsweringPipeline(Pipeline):
         if not isinstance(one, Mapping) or not isinstance(one.get("question"), str):
             raise ValueError("wanted an image and a question, or a dict with both")
         page: dict[str, Any] = {"question": one["question"]}
-        boxes = one.get("word_boxes", params.get("word_boxes"))
+        boxes = self._boxes(one, params)
         if one.get("image") is not None:
             page["image"] = read_picture(one["image"], params.get("timeout"))
         if boxes is not None:
-            page["words"] = [word for word, _ in boxes]
-            page["boxes"] = [[int(side) for side in box] for _, box in boxes]
+            page["words"] = [word for word, _ in boxes if word != ""]
+            page["boxes"] = [[int(side) for side in box] for word, box in boxes if word != ""]
         elif "image" not in page:
             raise ValueError("You must provide an image or word_boxes. If you provide an image, the pipeline will automatically "
                              "run OCR to derive words and boxes")
         return page
+
+    # ---- words without a character: they are no tokens, but have their place among the words ----
+
+    @staticmethod
+    def _boxes(one: Any, params: dict[str, Any]) -> Any:
+        return one.get("word_boxes", params.get("word_boxes")) if isinstance(one, Mapping) else None
+
+    def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        wordless = [boxes is not None and all(word == "" for word, _ in boxes) for boxes in (self._boxes(one, params) for one in inputs)]
+        asked = [one for one, none in zip(inputs, wordless) if not none]
+        found = iter(super()._many(asked, params) if asked else [])
+        return [[] if none else next(found) for none in wordless]
+
+    def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
+        rows, boxes = super()._finish(found, given, params), self._boxes(given, params)
+        words = [word for word, _ in boxes or ()]
+        if "" in words:
+            places = [i for i, word in enumerate(words) if word != ""]
+            for row in rows:
+                if row["answer"]:
+                    row["start"], row["end"] = places[row["start"]], places[row["end"]]
+                    row["answer"] = " ".join(words[row["start"]:row["end"] + 1])
+        return rows
 
 
 # ---- tasks without a pipeline of transformers: what the program answers ----
 
 class _ListPipeline(_TextPipeline):
     """The first text, and those to hold against it: a list is one input."""
+
+    whole = None
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return self.model.run(type(self).task, self._texts(inputs), self._sent(self._sanitize(kwargs)))
@@ -1194,11 +1255,13 @@ class TextRankingPipeline(_ListPipeline):
 
 
 class SentenceEmbeddingPipeline(_TextPipeline):
+    whole = None
     task = "sentence-embedding"
     accepted = ("normalize", "dimensions", "truncate", "pooling")
 
 
 class SparseEmbeddingPipeline(_TextPipeline):
+    whole = None
     task = "sparse-embedding"
     accepted = ("top_k", "truncate")
 
@@ -1268,6 +1331,22 @@ def _other_files(made: Any, model: Any) -> str | None:
     return None if os.path.realpath(path) in (os.path.realpath(own), os.path.realpath(os.path.dirname(own))) else path
 
 
+def _longest(path: str, task: str | None, options: Mapping[str, Any]) -> int | None:
+    """Tokens that texts of this pipeline may have, as transformers counts: the tokenizer's model_max_length, or as many as the model
+    takes. None: what the library says of the model (docs/tokenizer.md), which knows more places that name a length."""
+    if os.path.isfile(path) and not path.endswith(".onnx"):
+        return None
+    if task is None:
+        task = _OF_TASK.get(own := str(_core.inspect(path)["encoderfile_config"]["model_type"]), own.replace("_", "-"))
+    whole = _BY_NAME[task].whole if task in _BY_NAME else None
+    folder = str(options.get("tokenizer") or path)
+    settings = read_json(folder if os.path.isdir(folder) else os.path.dirname(folder), "tokenizer_config.json")
+    length = (settings or {}).get("model_max_length")
+    if whole is None or settings is None:
+        return None
+    return LARGE if whole or not isinstance(length, (int, float)) or not 0 < length < LARGE else int(length)
+
+
 def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.Model, str]:
     """A path, a name on the Hub, an opened model, or an object that was made from a folder."""
     if isinstance(model, PipelineModel):
@@ -1280,7 +1359,7 @@ def _open(model: Any, task: str | None, options: dict[str, Any]) -> tuple[_core.
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model: found {type(model).__name__}, wanted a path, a name on the Hub or a Model")
     path = source(model, options.pop("revision", None))
-    return _core.Model(path, task=task, **options), path
+    return _core.Model(path, **{"task": task, "max_length": _longest(path, task, options), **options}), path
 
 
 def pipeline(task: str | None = None, model: Any = None, config: Any = None, tokenizer: Any = None, feature_extractor: Any = None,

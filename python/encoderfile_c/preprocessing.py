@@ -30,6 +30,21 @@ def _batch(found: Mapping[str, Any], kind: str | None) -> BatchFeature:
     return BatchFeature({name: torch().from_numpy(array.copy()) if kind.startswith("p") else array for name, array in arrays.items()})
 
 
+def _on_white(picture: Any) -> Any:
+    """A picture with alpha over a white ground, as processors of transformers 5 with do_convert_rgb make it RGB."""
+    if hasattr(picture, "getbands"):  # Pillow's
+        from PIL import Image
+
+        if "A" not in picture.getbands() and picture.info.get("transparency") is None:
+            return picture
+        picture = picture.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", picture.size, (255, 255, 255, 255)), picture).convert("RGB")
+    if not hasattr(picture, "__array_interface__") or picture.ndim != 3 or picture.shape[2] != 4:
+        return picture
+    share = picture[..., 3:] / 255
+    return numpy().round(share * picture[..., :3] + (1 - share) * 255).astype(picture.dtype)
+
+
 class _Preprocessor:
     """The settings of preprocessor_config.json are attributes. They cannot be changed: the library reads the files."""
 
@@ -80,7 +95,10 @@ class ImageProcessor(_Preprocessor):
         pictures = images if isinstance(images, (list, tuple)) else [images]
         if not pictures:
             raise ValueError("images: found none, wanted at least one")
-        return _batch(self.model.prepare([{"image": read_picture(one.numpy() if is_torch(one) else one)} for one in pictures]), return_tensors)
+        pictures = [one.numpy() if is_torch(one) else one for one in pictures]
+        if self._settings.get("do_convert_rgb"):
+            pictures = [_on_white(one) for one in pictures]
+        return _batch(self.model.prepare([{"image": read_picture(one)} for one in pictures]), return_tensors)
 
     preprocess = __call__
 

@@ -334,8 +334,7 @@ class PreTrainedTokenizer:
         return [self.backend.id_to_token(int(i)) for i in ids if int(i) not in skipped]
 
     def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
-        ids = [self.backend.token_to_id(token) for token in tokens]
-        return self.backend.decode([i for i in ids if i is not None])
+        return self.backend.join([token for token in tokens if token is not None])
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """Of several texts the tokens of the first, as in transformers."""

@@ -51,19 +51,20 @@ bool py_options_take(State *state, PyObject *kwargs, PyObject *keep, ef_options 
 {
     static char *names[] = { "threads",   "replicas",  "kernels",  "task",
                              "tokenizer", "processor", "pooling",  "ocr",
-                             "precision", "normalize", "progress", NULL };
-    PyObject *count[2] = { NULL }, *text[7] = { NULL }, *normalize = NULL, *none = PyTuple_New(0);
+                             "precision", "normalize", "progress",  "max_length", NULL };
+    PyObject *count[2] = { NULL }, *text[7] = { NULL }, *normalize = NULL, *length = NULL, *none = PyTuple_New(0);
     *o = (ef_options){ .struct_size = sizeof *o };
     int *counts[] = { &o->threads, &o->replicas };
     const char **out[] = { &o->kernels, &o->task, &o->tokenizer, &o->processor,
                            &o->pooling, &o->ocr,  &o->precision };
     bool ok =
-        none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$OOOOOOOOOOO", names, &count[0],
+        none && PyArg_ParseTupleAndKeywords(none, kwargs, "|$OOOOOOOOOOOO", names, &count[0],
                                             &count[1], &text[0], &text[1], &text[2], &text[3],
-                                            &text[4], &text[5], &text[6], &normalize, progress);
+                                            &text[4], &text[5], &text[6], &normalize, progress, &length);
     Py_XDECREF(none);
     for (int i = 0; ok && i < 2; i++)
         ok = !count[i] || py_int_take(state, count[i], names[i], "0 to 4096", counts[i]);
+    ok = ok && (!length || length == Py_None || py_int_take(state, length, "max_length", "0 to 2147483647", &o->max_length));
     for (int i = 0; ok && i < 7; i++) ok = option_text(state, keep, text[i], names[i + 2], out[i]);
     return ok && option_normalize(normalize, &o->normalize);
 }
@@ -427,7 +428,7 @@ static PyGetSetDef model_fields[] = {
 static PyType_Slot model_slots[] = {
     { Py_tp_doc, "Model(path, *, threads=0, replicas=0, kernels=None, task=None, tokenizer=None, "
                  "processor=None, pooling=None, "
-                 "ocr=None, precision=None, normalize=None, progress=None)\n--\n\nAn opened model; "
+                 "ocr=None, precision=None, normalize=None, progress=None, max_length=None)\n--\n\nAn opened model; "
                  "any number of threads may use it." },
     { Py_tp_new, model_new },
     { Py_tp_dealloc, py_handle_dealloc },

@@ -355,6 +355,45 @@ static PyObject *tokenizer_decode(PyObject *self, PyObject *args, PyObject *kwar
     return text;
 }
 
+/* The texts of a tuple of str; they live as long as it does. */
+static ef_word *join_tokens(State *state, PyObject *tuple)
+{
+    Py_ssize_t n = PyTuple_Size(tuple), size;
+    ef_word *words = PyMem_Malloc(((size_t)n + 1) * sizeof *words);
+    if (!words) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; words && i < n; i++) {
+        PyObject *one = PyTuple_GetItem(tuple, i);
+        const char *text = PyUnicode_Check(one) ? PyUnicode_AsUTF8AndSize(one, &size) : NULL;
+        if (text) {
+            words[i] = (ef_word){ text, (size_t)size };
+            continue;
+        }
+        if (PyErr_Occurred()) py_raise_own(state, "token");
+        else PyErr_Format(PyExc_TypeError, "token %zd: found %R, wanted a str", i, (PyObject *)Py_TYPE(one));
+        PyMem_Free(words);
+        words = NULL;
+    }
+    return words;
+}
+
+static PyObject *tokenizer_join_tokens(PyObject *self, PyObject *tokens)
+{
+    PyObject *tuple = PySequence_Tuple(tokens), *text = NULL;
+    ef_word *words = tuple ? join_tokens(py_state_of(self), tuple) : NULL;
+    ef_tokenizer *tokenizer = words ? py_handle_enter((Handle *)self) : NULL;
+    if (tokenizer) {
+        ef_error err;
+        char *out = ef_join(tokenizer, words, (size_t)PyTuple_Size(tuple), &err);
+        text = out ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)ef_string_size(out), "replace")
+                   : py_raise_error(py_state_of(self), &err);
+        ef_string_free(out);
+        py_handle_leave((Handle *)self);
+    }
+    PyMem_Free(words);
+    Py_XDECREF(tuple);
+    return text;
+}
+
 static PyObject *tokenizer_id(PyObject *self, PyObject *token)
 {
     if (!PyUnicode_Check(token)) {
@@ -420,6 +459,7 @@ static PyMethodDef tokenizer_methods[] = {
       ")\n--\n\nint64 Tensors [inputs, tokens]: input_ids, attention_mask, token_type_ids." },
     { "decode", (PyCFunction)(void (*)(void))tokenizer_decode, METH_VARARGS | METH_KEYWORDS,
       "decode($self, ids, skip_special=False)\n--\n\nThe text of ids." },
+    { "join", tokenizer_join_tokens, METH_O, "join($self, tokens, /)\n--\n\nThe text of tokens, in the vocabulary or not." },
     { "token_to_id", tokenizer_id, METH_O, "token_to_id($self, token, /)\n--\n\nIts id, or None." },
     { "id_to_token", tokenizer_token, METH_O,
       "id_to_token($self, id, /)\n--\n\nIts token, or None." },

@@ -79,7 +79,8 @@ static ef_model *open_model(const OpenCall *c, Err *err)
     if (!options_read(c->options, &o, err)) return NULL;
     const char *normalize = o.normalize > 0 ? "true" : o.normalize < 0 ? "false" : NULL;
     ModelOpen how = { .task = str_of(o.task), .tokenizer = o.tokenizer, .processor = o.processor,
-                      .precision = str_of(o.precision), .pooling = str_of(o.pooling), .normalize = str_of(normalize) };
+                      .precision = str_of(o.precision), .pooling = str_of(o.pooling), .normalize = str_of(normalize),
+                      .max_length = o.max_length };
     if (o.kernels && !kernels_want(o.kernels, err)) return NULL;
     bool ok = c->bytes.p ? model_open_bytes(c->bytes, &how, &model, err)
                          : open_named(c->path, &how, &model, err);

@@ -38,6 +38,9 @@ bool options_read(const ef_options *given, ef_options *out, Err *err)
         if (counts[i].value < 0 || counts[i].value > MOST)
             return fail(err, EF_INVALID_INPUT, "%s: found %d, wanted 1 to %d, or 0 for the default", counts[i].name,
                         counts[i].value, MOST);
+    if (out->max_length < 0)
+        return fail(err, EF_INVALID_INPUT, "max_length: found %d, wanted 1 or more, or 0 for the default",
+                    out->max_length);
     return true;
 }
 

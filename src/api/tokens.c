@@ -491,6 +491,42 @@ char *ef_decode(const ef_tokenizer *t, const int32_t *ids, size_t count, bool sk
     return c.out;
 }
 
+typedef struct JoinCall {
+    const ef_tokenizer *t;
+    const ef_word *tokens;
+    size_t count;
+    Arena arena;
+    Err err;
+    char *out;
+} JoinCall;
+
+static bool join_words(JoinCall *c, Str *out, Err *err)
+{
+    if (c->count && !c->tokens) return fail(err, EF_INVALID_INPUT, "found no tokens, wanted %zu", c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        out[i] = (Str){ c->tokens[i].data, c->tokens[i].data ? c->tokens[i].size : 0 };
+        if (!utf8_valid(out[i])) return fail(err, EF_INVALID_INPUT, "token %zu: not valid UTF-8", i);
+    }
+    return true;
+}
+
+static void join_body(void *call)
+{
+    JoinCall *c = call;
+    Str *words = ARRAY(&c->arena, Str, c->count);
+    if (!join_words(c, words, &c->err)) return;
+    c->out = string_new(tokenizer_join(c->t->tokenizer, words, c->count, &c->arena), &c->err);
+}
+
+char *ef_join(const ef_tokenizer *t, const ef_word *tokens, size_t count, ef_error *err)
+{
+    JoinCall c = { .t = t, .tokens = tokens, .count = count };
+    guard_call(join_body, &c, &c.err);
+    arena_free(&c.arena);
+    if (!c.out) fail(err, c.err.code, "%s", c.err.message);
+    return c.out;
+}
+
 typedef struct OwnedText { /* what ef_string_free is given points to text */
     size_t size;
     char text[];

@@ -488,8 +488,10 @@ static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *ho
     if (model_reads_pictures(m) && !model_packed_image(m, err)) return false;
     if (!task_can(m->task, NULL, CAN_READ)) return true;
     bool sees = m->package.member[MEMBER_IMAGE].bytes.n && !m->image; /* beside its words */
-    return model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err) &&
-           (!sees || model_packed_image(m, err));
+    if (!model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err)) return false;
+    int *most = &m->encode.max_length, asked = how->max_length;
+    if (asked && (!*most || asked < *most)) *most = asked;
+    return !sees || model_packed_image(m, err);
 }
 
 /* A package was built for one task, with the limits, prompts and transform of that task. */
@@ -557,6 +559,7 @@ static bool open_files(const char *path, const ModelOpen *how, Model **out, Err 
     bool ok = source_processor(&arena, how->processor, &s, err);
     source_said(&arena, how->task, how->tokenizer, &s);
     s.precision = how->precision;
+    s.max_length = how->max_length;
     ok = ok && head_wish(how->pooling, how->normalize, &s.wish, err) &&
               model_open_source(&s, out, err);
     arena_free(&arena);

@@ -64,6 +64,7 @@ typedef struct ModelOpen {       /* the caller's wishes, which win over the file
     const char *processor;       /* source_processor; a package takes only the tokenizer of it */
     Str pooling, normalize;      /* head_wish */
     Str precision;               /* source_precision; a package takes no other than its own */
+    int max_length;              /* tokens of a text; never more than the model takes, or the package says */
 } ModelOpen;
 bool model_open_with(const char *path, const ModelOpen *, Model **, Err *);
 /* A package in memory, which must stay there. */

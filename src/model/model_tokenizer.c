@@ -164,7 +164,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
     m->pad_id = pad_token(&config, m->tokenizer);
     if (!read_special_boxes(m, &config, err)) return within(err, "tokenizer_config.json");
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config,
-                          of_sentences(m) ? NULL : m->config_json, &m->limit_from };
+                          of_sentences(m) ? NULL : m->config_json, &m->limit_from, s->max_length };
     return limit_from_source(&limit, &m->encode, err);
 }
 

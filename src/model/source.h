@@ -28,6 +28,7 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
     bool config_optional;        /* the user named the task: config.json may be missing */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
+    int max_length;              /* ModelOpen; 0: the YAML or the files say it */
     Str precision;               /* "fp32", "bf16", "int8"; empty: the file's own */
     Str script;                  /* Lua transform; p NULL: none */
     const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
@@ -116,6 +117,7 @@ typedef struct LimitSource {
     const Value *json;           /* config.json, which may say that there is none; NULL: max_position_embeddings
                                   * counts all the same, as sentence-transformers counts it */
     const char **from;           /* (optional) out: who said the limit, for `inspect` */
+    int asked;                   /* ModelOpen's max_length; 0: none */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
 bool limit_from_package(const Value *config, EncodeOptions *,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_limit.c - how many tokens a text may have and which are cut off. The first source
- * present wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
- * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
+ * present wins: the caller's wish, YAML, then sentence-transformers' max_seq_length, then
+ * tokenizer_config.json (the smallest of model_max_length, its old name max_len, and max_length),
+ * then tokenizer.json's own truncation,
  * then 512 as the Rust encoderfile has it; and never more than the model's table has positions, nor (model.c)
  * than the sidecar of an export or the graph declares. */
 #include "base/log.h"
@@ -144,6 +145,7 @@ static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *
     bool said = sentence || file;
     if (!said && s->tokenizer && tokenizer_truncation(s->tokenizer, &own)) *o = own;
     const struct { int limit; const char *from; } order[] = {
+        { MIN(s->asked, LIMIT_MOST), "options" },
         { *yaml, "options" },
         { sentence, "sentence_bert_config.json" },
         { file, "tokenizer_config.json" },

@@ -198,6 +198,18 @@ class Faces(unittest.TestCase):
         self.assertRaises(TypeError, tokenizer.tokenize, "a", ["b"])
         self.assertRaisesRegex(encoderfile_c.UnsupportedError, "split_special_tokens", tokenizer, "a", split_special_tokens=True)
 
+    def test_tokens_that_are_not_in_the_vocabulary(self) -> None:
+        """They are text all the same: of Unigram an unknown token is what stood there."""
+        text = "Zoë 漢字 @ x"
+        for name in ("xlm-roberta", "deberta-v2"):
+            tokenizer = encoderfile_c.AutoTokenizer.from_pretrained("tests/golden/question_answering/" + name)
+            self.assertIn(tokenizer.unk_token_id, tokenizer(text)["input_ids"])
+            self.assertEqual(tokenizer.convert_tokens_to_string(tokenizer.tokenize(text)), text)
+        bert = encoderfile_c.AutoTokenizer.from_pretrained("tests/golden/pipelines/labels")
+        self.assertEqual(bert.convert_tokens_to_string(["zzz", "##qqq", "über"]), "zzzqqq über")
+        with self.assertRaises(TypeError):
+            bert.convert_tokens_to_string(["a", 5])
+
     def test_zero_bytes(self) -> None:
         """A text goes on behind them."""
         tokenizer = encoderfile_c.AutoTokenizer.from_pretrained("tests/golden/strides/roberta")
@@ -388,7 +400,9 @@ class Faces(unittest.TestCase):
         sparse = encoderfile_c.SparseEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "masks"))
         for device in (None, "cpu", "cpu:0", ["cpu", "cpu"], []):
             self.assertEqual(model.encode("a", device=device).shape, (16,))
-        refused = {"open": lambda: encoderfile_c.SentenceTransformer(path, device="cuda"), "encode": lambda: model.encode("a", device="cuda:0"),
+        graph = encoderfile_c.ort.ORTModelForFeatureExtraction.from_pretrained(path)
+        self.assertIs(graph.to("cpu"), graph)
+        refused = {"graph": lambda: graph.to("cuda"), "open": lambda: encoderfile_c.SentenceTransformer(path, device="cuda"), "encode": lambda: model.encode("a", device="cuda:0"),
                    "one of two": lambda: model.encode(["a"], device=["cpu", "cuda"]), "pool": lambda: model.start_multi_process_pool(["cuda:0"]),
                    "to": lambda: model.to("mps"), "to device": lambda: model.to(device="cuda"), "number": lambda: model.to(0),
                    "cuda": lambda: model.cuda(), "predict": lambda: cross.predict(("a", "b"), device="cuda"),

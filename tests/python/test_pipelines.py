@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import tempfile
 import threading
+import types
 import unittest
 import warnings
 
@@ -396,6 +397,81 @@ class OnlyHere(unittest.TestCase):
                 self.assertEqual(pipe(picture), other(picture))
                 self.assertNotEqual(pipe(picture), opened("image-classification", model)(picture))
 
+    def test_lengths_of_other_files(self):
+        """transformers knows the tokenizer's model_max_length alone: nothing is cut to another word of its file, or to sentences' own limit."""
+        text = "Ada was born in London. " * 3
+        for task, model, more in (("ner", "tags", {}), ("text-classification", "labels", {"truncation": True}), ("feature-extraction", "vectors", {"truncation": True}),
+                                  ("zero-shot-classification", "labels", {"candidate_labels": ["a", "b"]}), (None, "tags", {}),
+                                  ("fill-mask", "masks", {"tokenizer_kwargs": {"truncation": True}}), ("question-answering", "answers", {})):
+            with self.subTest(task), tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                shutil.copytree(GOLDEN / "pipelines" / model, made, dirs_exist_ok=True)
+                settings = pathlib.Path(made, "tokenizer_config.json")
+                settings.write_text(json.dumps({**json.loads(settings.read_text()), "max_length": 12}))
+                given = {"question": "Who?", "context": text} if task == "question-answering" else "[MASK] " + text if task == "fill-mask" else text
+                with pipeline(task, made) as pipe:
+                    self.assertEqual(pipe(given, **more), opened(task, GOLDEN / "pipelines" / model)(given, **more))
+
+    def test_zero_shot_of_pictures_by_name_and_by_place(self):
+        pipe, picture = opened("zero-shot-image-classification", GOLDEN / "pairs/clip"), str(next(PICTURES.glob("base420*.jpg")))
+        wanted = pipe(picture, candidate_labels=["cat", "dog"])
+        for call in (lambda: pipe(picture, ["cat", "dog"]), lambda: pipe(image=picture, candidate_labels=["cat", "dog"]),
+                     lambda: pipe(images=picture, candidate_labels=["cat", "dog"], foo=1, tokenizer_kwargs={}), lambda: pipe([picture], ["cat", "dog"])[0]):
+            self.assertEqual(call(), wanted)
+        with self.assertRaisesRegex(ValueError, "tokenizer_kwargs"):
+            pipe(picture, ["cat"], tokenizer_kwargs={"max_length": 5})
+
+    def test_targets_without_tokens(self):
+        pipe = opened("fill-mask", GOLDEN / "pipelines/masks")
+        for targets in ("", " ", [""], ["", " "]):
+            with self.subTest(targets), self.assertRaisesRegex(ValueError, "At least one target must be provided when passed."):
+                pipe("Ada [MASK]", targets=targets)
+        with self.assertRaises(ValueError):
+            pipe("Ada [MASK]", targets=[5])
+        with self.assertWarnsRegex(UserWarning, "it is left out"):
+            self.assertEqual(pipe("Ada [MASK]", targets=["", "river"]), pipe("Ada [MASK]", targets=["river"]))
+
+    def test_calls_by_name(self):
+        asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
+        pipe = opened("question-answering", GOLDEN / "pipelines/answers")
+        self.assertEqual(pipe((asked, asked)), pipe([asked, asked]))
+        self.assertEqual(pipe([]), [])
+        pipe = opened("zero-shot-classification", GOLDEN / "pipelines/labels")
+        self.assertEqual(pipe(sequences="Ada", candidate_labels=["a", "b"]), pipe("Ada", ["a", "b"]))
+
+    def test_sounds_of_decoders_and_dicts(self):
+        samples = np.sin(np.arange(4000) / 9).astype(np.float32)
+        ctc, labels = opened("automatic-speech-recognition", GOLDEN / "speech/ctc"), opened("audio-classification", GOLDEN / "speech/wav2vec2")
+        rate = ctc.feature_extractor.sampling_rate
+
+        class Decoder:  # as torchcodec's
+            def get_all_samples(self):
+                return types.SimpleNamespace(data=samples[None], sample_rate=rate)
+
+        for pipe in (ctc, labels):
+            self.assertEqual(pipe(Decoder()), pipe(samples))
+        self.assertEqual(list(ctc({"raw": samples, "array": 1, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "array", "path", "id"])
+        self.assertEqual(list(ctc({"array": samples, "path": "x.wav", "id": 7, "sampling_rate": rate})), ["text", "id"])
+        with self.assertRaisesRegex(ValueError, "stride: found one in the dict"):
+            ctc({"raw": samples, "sampling_rate": rate, "stride": (100, 100)})
+
+    @unittest.skipIf(Image is None, "no Pillow")
+    def test_alpha_on_white(self):
+        """A processor that converts to RGB does so on white; a pipeline leaves alpha out before, as does a processor that does not convert."""
+        noise = np.random.default_rng(1).integers(0, 256, (30, 40, 4), dtype=np.uint8)
+        picture = Image.fromarray(noise)
+        white = Image.alpha_composite(Image.new("RGBA", picture.size, (255, 255, 255, 255)), picture).convert("RGB")
+        keyed = Image.fromarray(noise[..., :3]).quantize(8)
+        keyed.info["transparency"] = 3
+        holes = np.asarray(keyed.convert("RGB")).copy()
+        holes[np.asarray(keyed) == 3] = 255
+        clip = encoderfile_c.AutoImageProcessor.from_pretrained(GOLDEN / "pairs/clip")
+        for given, wanted, away in ((picture, white, 0), (keyed, Image.fromarray(holes), 0), (noise, white, 0.05), (white, white, 0)):
+            found, other = (clip(one, return_tensors="np")["pixel_values"] for one in (given, wanted))
+            self.assertLessEqual(np.abs(found - other).max(), away)
+        plain = encoderfile_c.AutoImageProcessor.from_pretrained("examples/road-signs")
+        self.assertTrue(np.array_equal(plain(picture, return_tensors="np")["pixel_values"], plain(picture.convert("RGB"), return_tensors="np")["pixel_values"]))
+
     def test_masks(self):
         pipe = opened("image-segmentation", GOLDEN / "pictures/segformer")
         picture = next(PICTURES.glob("base420*.jpg"))
@@ -413,7 +489,9 @@ class OnlyHere(unittest.TestCase):
         picture, data = Image.open(path).convert("RGB"), base64.b64encode(path.read_bytes()).decode()
         buffer = io.BytesIO()
         picture.save(buffer, "PNG")
-        for name, other in (("path", path), ("pil", picture), ("array", np.asarray(picture)), ("base64", data), ("data url", "data:image/png;base64," + data)):
+        for name, other in (("path", path), ("pil", picture), ("array", np.asarray(picture)), ("base64", data), ("data url", "data:image/png;base64," + data),
+                            ("lines", base64.encodebytes(path.read_bytes()).decode()), ("larger numbers", np.asarray(picture).astype(np.int64)),
+                            ("whole floats", np.asarray(picture).astype(np.float32))):
             with self.subTest(name):
                 self.assertTrue(near(pipe(other), wanted, 1e-6))
 

@@ -38,6 +38,7 @@ KEYWORDS = (  # of the tokenizer's call
 )
 TOP_K = ("-1", "-2", "-1000", "1.5", "'a'", "True", "False", "1000")
 PAIR = "{'text': 'Ada was born in London. ' * 20, 'text_pair': 'Where was she born?'}"
+WORD_BOXES = "[('', [0, 0, 9, 9]), ('Ada', [10, 0, 90, 9]), ('', [90, 0, 95, 9]), ('was', [100, 0, 150, 9]), ('born', [160, 0, 190, 9]), ('in', [200, 0, 220, 9])]"
 CASES = {
     ("text-classification", G + "labels"): [
         "pipe('Ada')", "pipe(['Ada'])", "pipe(['Ada', 'x'])", "pipe(('Ada', 'x'))", "pipe({'text': 'Ada', 'text_pair': 'x'})", "pipe({'text': 'Ada'})",
@@ -107,6 +108,11 @@ CASES = {
     ],
     ("feature-extraction", G + "vectors", "batch_size=2"): ["pipe(['Ada', 'was'])[1]", "[len(x[0]) for x in pipe(['Ada', 'was', 'Ada Lovelace'])]",
                                                             "[len(x[0]) for x in pipe(['Ada', 'was', 'Ada Lovelace'], batch_size=1)]"],
+    ("feature-extraction", "tests/golden/sentence/mean"): [  # model_max_length 24, 64 positions
+        "[len(x) for x in pipe('Ada ' * 12)]", "pipe('Ada ' * 12)[0][-1]", "[len(x) for x in pipe('Ada ' * 12, truncation=True)]",
+        "pipe('Ada ' * 12, truncation=True)[0][-2]", "pipe('Ada ' * 12, tokenize_kwargs={'truncation': True, 'max_length': 30})[0][-2]",
+        "[len(x[0]) for x in pipe(['Ada ' * 12, 'x'], batch_size=2, truncation=True)]", "pipe('Ada ' * 100)",
+    ],
     ("zero-shot-classification", G + "labels"): [
         "pipe('Ada', candidate_labels=['a', 'b'])", "pipe('Ada', ['a', 'b'])", "pipe('Ada', candidate_labels='a, b')", "pipe(['Ada'], candidate_labels=['a'])",
         "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
@@ -130,6 +136,12 @@ CASES = {
 }
 
 
+CASES[("document-question-answering", "tests/golden/documents/layoutlm_qa")] = [
+    *(f"pipe(None, 'Who was born?', {WORD_BOXES}, {more})" for more in ("top_k=1", "top_k=4", "max_answer_len=2, top_k=3", "handle_impossible_answer=True, top_k=9")),
+    "pipe(None, 'Who was born?', [])", f"pipe([{{'image': None, 'question': 'Who?', 'word_boxes': boxes}} for boxes in ([], {WORD_BOXES})])",
+]
+
+
 def typed(x):
     if isinstance(x, np.float32):
         return {"float32": round(float(x), 7)}
@@ -149,7 +161,7 @@ def typed(x):
 def main():
     for (task, model, *more), calls in CASES.items():
         given = eval(f"dict({more[0]})") if more else {}
-        pipe = tf.pipeline(task, model=model, device="cpu", **given)
+        pipe = tf.pipeline(task, model=model, device="cpu", dtype=torch.float32, **given)  # also of stored halves
         for call in calls:
             line = {"task": task, "model": model, "more": given, "call": call}
             try:
