@@ -121,6 +121,7 @@ CASES = {
     "toy-fromend-fixed17": (Toy, "dead", 17, "script", 2, (2, 32)),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
     "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
+    "bert-half17": (tf.BertModel, tf.BertConfig(hidden_act="relu", **SIZES), 17, "script", 3, None),  # so is its output
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                          "script", 2, None),  # with If
@@ -217,6 +218,12 @@ def optimize(path):
                    opt_level=1).save_model_to_file(path)
 
 
+def halve(path):
+    """float16 as ONNX Runtime's converter writes it by default: the output is of float16 as well."""
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+    onnx.save(convert_float_to_float16(onnx.load(path)), path)
+
+
 def save(path):
     """The file that ONNX Runtime writes of it at its basic level."""
     options = ort.SessionOptions()
@@ -261,6 +268,8 @@ def write(folder, case):
         optimize(path)
     if "saved" in path:
         save(path)
+    if "half" in path:
+        halve(path)
     proto = onnx.load(path)
     del proto.metadata_props[:]
     for node in proto.graph.node:  # stack traces with paths of the machine that exported
