@@ -121,7 +121,7 @@ CASES = {
     "toy-fromend-fixed17": (Toy, "dead", 17, "script", 2, (2, 32)),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
     "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
-    "bert-half17": (tf.BertModel, tf.BertConfig(hidden_act="relu", **SIZES), 17, "script", 3, None),  # so is its output
+    "bert-half17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, None),  # so is its output
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                          "script", 2, None),  # with If
@@ -134,6 +134,8 @@ CASES = {
                                                              **dict(SIZES, num_hidden_layers=1)), 18, "dynamo", 2,
                        None),
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
+    "modernbert-relu17": (tf.ModernBertModel, tf.ModernBertConfig(hidden_activation="relu", **MODERN, **SIZES), 17,
+                          "script", 2, None),  # a gate of no kernel: Slices along the columns
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
     "modernbert-fixed18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, (3, 32)),
