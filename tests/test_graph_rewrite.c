@@ -367,6 +367,45 @@ static void test_fill_rows(void)
     arena_free(&c.arena);
 }
 
+/* x[condition].view(B, -1, C)[:, at] */
+static void last_of(GraphCase *c, const char *entries, const char *at)
+{
+    case_begin(c, 17);
+    tokens(c, 8);
+    node(c, "Shape", "x", "dims"), node(c, "Gather", "dims [0]", "rows"), node(c, "Gather", "dims 1", "length");
+    if (strstr(entries, "columns")) node(c, "Gather", "dims [2]", "columns");
+    node(c, "Range", "0 length 1", "place");
+    node(c, "Mul", "input_ids 0", "none"), node(c, "Add", "none place", "places");
+    node(c, "Less", "places 3", "early"); /* as many in every row */
+    node(c, "NonZero", "early", "at"), node(c, "Transpose perm=1,0", "at", "pairs");
+    node(c, "GatherND", "x pairs", "taken"), node(c, "Concat axis=0", entries, "to");
+    node(c, "Reshape", "taken to", "view"), node(c, "Gather axis=1", at, "y");
+    output(c, "y");
+}
+
+/* The last token of each row for which something holds: BART's classifiers. */
+static void test_fill_last(void)
+{
+    static const char *const others[][2] = { { "rows [-1] columns", "view 0" },   /* the first one */
+                                             { "rows [-1] [4]", "view -1" },      /* half a token */
+                                             { "[-1] rows columns", "view -1" } }; /* rows across */
+    GraphCase c;
+    Graph *g;
+    TEST("fill, last");
+    for (int k = 0; k < 2; k++) {
+        last_of(&c, k ? "rows [-1] [8]" : "rows [-1] columns", "view -1");
+        CHECK(case_becomes(&c, PASSES(pass_fill, pass_fold),
+                           "Gather Shape Gather Range Mul Add Less Cast ArgMax Reshape Expand GatherElements Reshape",
+                           1e-6, &g));
+        arena_free(&c.arena);
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        last_of(&c, others[i][0], others[i][1]);
+        if (!CHECK(stays(&c, pass_fill))) printf("  %s\n", others[i][0]);
+        arena_free(&c.arena);
+    }
+}
+
 /* ---- pass_index: x[arange(B), i] ---- */
 #define LAST                                                                                       \
     { "ReduceSum keepdims=0", "attention_mask [1]", "n" },                                         \
@@ -542,6 +581,7 @@ int main(void)
     test_same_outputs();
     test_fill();
     test_fill_rows();
+    test_fill_last();
     test_index();
     return finish();
 }

@@ -87,6 +87,18 @@ static RowOutput row_output(const float *data, int64_t tokens, bool flat, int64_
     return out;
 }
 
+/* The numbers of an output: a file may declare it as float16 or float64. NULL: it has none of floats. */
+static const float *output_floats(Runner *r, const Tensor *t)
+{
+    Tensor wide = *t;
+    if (t->type == T_F32) return t->data;
+    if (t->type != T_F16 && t->type != T_F64) return NULL;
+    wide.type = T_F32;
+    wide.data = arena_raw(&r->result, tensor_bytes(&wide) + 1);
+    tensor_convert(t, 0, &wide, 0, tensor_count(t));
+    return wide.data;
+}
+
 /* Rows of output k, from its tensor. */
 static bool read_output(Runner *r, int k, const Tensor *t, Form form, const Size *size,
                         const EngineRows *rows, RowOutput *out, Err *err)
@@ -95,7 +107,8 @@ static bool read_output(Runner *r, int k, const Tensor *t, Form form, const Size
     const Engine *e = r->e;
     if (e->own) return own_read(e, &r->result, k, t, size, rows, out, err);
     bool flat = is_flat(e, k, t, size), by_token = t->rank == 3 || flat;
-    if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
+    const float *data = t->rank == 2 || t->rank == 3 ? output_floats(r, t) : NULL;
+    if (!data)
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
                     tensor_show(t, found));
     if (form != FORM_TOKEN && (t->dim[0] != size->B || (by_token && t->dim[1] != size->S)))
@@ -107,7 +120,7 @@ static bool read_output(Runner *r, int k, const Tensor *t, Form form, const Size
         int64_t length = rows->batch->start[row + 1] - rows->batch->start[row];
         if (form != FORM_TOKEN) token = i * S;
         out[row * e->n_output + k] =
-            row_output((const float *)t->data + token * width, by_token ? length : 0, flat, width);
+            row_output(data + token * width, by_token ? length : 0, flat, width);
         token += length;
     }
     return true;

@@ -5,6 +5,7 @@
  * Becomes one Activation. */
 #include <math.h>
 
+#include "data/half.h"
 #include "graph.h"
 
 enum { MAX_FACTORS = 4 };
@@ -37,9 +38,16 @@ static bool collect(const Graph *g, int v, int depth, GeluFactors *f)
     return true;
 }
 
+static double gelu_in_half(double x)
+{
+    return half_to_double(f32_to_half((float)x));
+}
+
+/* As float16 has it, too, the number or its reciprocal: converters round sqrt(2) to 1.4140625. */
 static bool near(double a, double b)
 {
-    return fabs(a - b) <= 1e-4 * fabs(b);
+    return fabs(a - b) <= 1e-4 * fabs(b) || fabs(a - gelu_in_half(b)) <= 1e-6 * fabs(b) ||
+           fabs(1 / a - gelu_in_half(1 / b)) <= 1e-6 / fabs(b);
 }
 
 /* v = factor * x with one value x */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse_index.c - two ways of indexing in torch, as its exporters write them, become one node that works
+ * fuse_index.c - ways of indexing in torch, as its exporters write them, become one node that works
  * row by row:
  *
  *   x[arange(B), i]      GatherND(x, Concat(Range, i)), or Gather(Flatten(x), i + Range * S)
  *                        -> GatherElements(x, i as [B, 1, C]) along the tokens
  *   x[condition] = c     ScatterND(x, Transpose(NonZero(condition)), Expand(c)) -> Where(condition, c, x)
+ *   x[condition].view(B, -1, C)[:, -1]   (classifiers of BART and T5: the last token that ends a text)
+ *                        Gather(Reshape(GatherND(x, Transpose(NonZero(condition)))), -1) -> as the first, the
+ *                        index being ArgMax(condition), of equal ones the last
  *
- * NonZero makes shapes depend on data, so the second must happen before symbols are looked for. */
+ * NonZero makes shapes depend on data, so these must happen before symbols are looked for. */
 #include "graph.h"
 
 typedef struct Index {
@@ -108,12 +111,10 @@ static int inserted(Graph *g, int *i, const char *op, const int *in, int n_in)
 }
 
 /* Node *i, which makes [B, C], by an index [B]. */
-static void gather_rows(const Index *x, int *i, int data, int index)
+static void gather_rows(Graph *g, int64_t columns, int *i, int data, int index)
 {
-    Graph *g = x->g;
     GraphNode *old = g->node[*i];
-    const int64_t column[] = { -1, 1, 1 }, width[] = { 1, 1, x->s.t[data].dim[2] };
-    const int64_t row[] = { -1, x->s.t[data].dim[2] };
+    const int64_t column[] = { -1, 1, 1 }, width[] = { 1, 1, columns }, row[] = { -1, columns };
     int three = inserted(g, i, "Reshape", (int[]){ index, constant_ints(g, column, 3) }, 2);
     int wide = inserted(g, i, "Expand", (int[]){ three, constant_ints(g, width, 3) }, 2);
     int taken = inserted(g, i, "GatherElements", (int[]){ data, wide }, 2);
@@ -161,6 +162,69 @@ static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
     return graph_infer(g, arena, at, &ignored);
 }
 
+/* Gather(Reshape(GatherND(x, Transpose(NonZero(condition))), shape), -1) along the second axis */
+static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condition, int *shape)
+{
+    const GraphNode *view = graph_is(n, "Gather") ? maker(g, n->in[0], "Reshape") : NULL;
+    const GraphNode *taken = view ? maker(g, view->in[0], "GatherND") : NULL;
+    const GraphNode *turned = taken ? maker(g, taken->in[1], "Transpose") : NULL;
+    const GraphNode *where = turned ? maker(g, turned->in[0], "NonZero") : NULL;
+    double index;
+    if (!where || onnx_int(n->node, "axis", 0) != 1 || onnx_int(taken->node, "batch_dims", 0) ||
+        !graph_scalar(g, n->in[1], &index) || index != -1 || g->value[n->in[1]].t.rank)
+        return false;
+    return *data = taken->in[0], *condition = where->in[0], *shape = view->in[1], true;
+}
+
+/* v is the length of one axis of a value of three. */
+static bool is_length(const Graph *g, int v, int of, int axis)
+{
+    const GraphNode *entry = graph_producer(g, unwrapped(g, v));
+    const bool part = graph_is(entry, "Gather") || graph_is(entry, "Slice");
+    const GraphNode *shape = part ? maker(g, entry->in[0], "Shape") : NULL;
+    double at;
+    return shape && shape->in[0] == of && !onnx_int(shape->node, "start", 0) && graph_scalar(g, entry->in[1], &at) &&
+           (at == axis || at == axis - 3);
+}
+
+/* Tokens of rows, a truth for each, and a view of what is taken as rows again, [B, -1, C]. */
+static bool last_fits(const Graph *g, const Inferred *at, int data, int condition, int shape)
+{
+    const Tensor *x = &at->t[data], *c = &at->t[condition];
+    const GraphNode *to = maker(g, shape, "Concat");
+    double any, columns;
+    return x->type == T_F32 && x->rank == 3 && c->type == T_BOOL && c->rank == 2 && c->dim[0] == x->dim[0] &&
+           c->dim[1] == x->dim[1] && to && to->n_in == 3 && is_length(g, to->in[0], data, 0) &&
+           graph_scalar(g, to->in[1], &any) && any == -1 &&
+           (is_length(g, to->in[2], data, 2) ||
+            (graph_scalar(g, to->in[2], &columns) && columns == (double)x->dim[2]));
+}
+
+/* Node *i takes the last token of each row where the condition holds. */
+static void take_last(Graph *g, int64_t columns, int *i, int data, int condition)
+{
+    const int number = inserted(g, i, "Cast", &condition, 1);
+    node_set_int(g, g->node[*i - 1], "to", T_I32);
+    const int index = inserted(g, i, "ArgMax", &number, 1);
+    node_set_int(g, g->node[*i - 1], "axis", 1);
+    node_set_int(g, g->node[*i - 1], "keepdims", 0);
+    node_set_int(g, g->node[*i - 1], "select_last_index", 1);
+    gather_rows(g, columns, i, data, index);
+}
+
+static void fill_last(Graph *g, Arena *scratch)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        Inferred at = { 0 };
+        int data, condition, shape;
+        if (!n->op || !match_last(g, n, &data, &condition, &shape)) continue;
+        if (infer_once(g, scratch, &at) && last_fits(g, &at, data, condition, shape))
+            take_last(g, at.t[data].dim[2], &i, data, condition);
+        arena_reset(scratch, 0);
+    }
+}
+
 bool pass_fill(Graph *g, Err *err)
 {
     (void)err;
@@ -177,6 +241,7 @@ bool pass_fill(Graph *g, Err *err)
         if (whole) fill_where(g, i, condition, number);
         arena_reset(&scratch, 0);
     }
+    fill_last(g, &scratch);
     arena_free(&scratch);
     graph_remove_dead(g);
     return true;
@@ -195,7 +260,7 @@ bool pass_index(Graph *g, Err *err)
         if (!node->op || node->n_out != 1 || node->out[0] >= n) continue; /* without a symbol: our own */
         if ((match_pairs(&x, node, &data, &index) || match_flat(&x, node, &data, &index)) &&
             is_tokens(&x, data) && is_index(&x, index))
-            gather_rows(&x, &i, data, index);
+            gather_rows(g, x.s.t[data].dim[2], &i, data, index);
     }
     arena_free(&scratch);
     graph_remove_dead(g);

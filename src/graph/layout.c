@@ -79,6 +79,14 @@ static bool default_inside(const GraphNode *n, int rank)
     return rank > 2 && !(all && n->opset < 13);
 }
 
+/* A Slice takes the same part of every token, whatever the size of the batch. */
+static bool slices_alike(const Symbols *s, const GraphNode *n)
+{
+    for (int k = 1; graph_is(n, "Slice") && k < n->n_in; k++)
+        if (n->in[k] >= 0 && !s->t[n->in[k]].data) return false;
+    return true;
+}
+
 /* Axes that a node works along all lie inside a token. */
 static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
 {
@@ -149,7 +157,7 @@ static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, co
     switch (n->op->token) {
     case TOKEN_NO: return false;
     case TOKEN_EACH: return inputs_broadcast(s, l, n, s->t[n->out[0]].rank);
-    case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n);
+    case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n) && slices_alike(s, n);
     case TOKEN_MATMUL: return first && without_rows(&s->t[n->in[1]]) && inputs_apart(s, n);
     case TOKEN_GATHER:
         return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) &&

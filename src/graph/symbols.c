@@ -224,7 +224,8 @@ static int64_t entry_of(const Graph *g, const Symbols *s, int v)
         !graph_scalar(g, n->in[1], &index))
         return DIM_UNKNOWN;
     const GraphNode *shape = graph_producer(g, n->in[0]);
-    if (!graph_is(shape, "Shape") || shape->node->n_attr) return DIM_UNKNOWN;
+    if (!graph_is(shape, "Shape") || onnx_int(shape->node, "start", 0) || onnx_attr(shape->node, "end"))
+        return DIM_UNKNOWN;
     const Tensor *t = &s->t[shape->in[0]];
     int axis = (int)index + (index < 0 ? MAX(t->rank, 0) : 0);
     return axis >= 0 && axis < t->rank ? t->dim[axis] : DIM_UNKNOWN;

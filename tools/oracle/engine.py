@@ -121,9 +121,12 @@ CASES = {
     "toy-fromend-fixed17": (Toy, "dead", 17, "script", 2, (2, 32)),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
     "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
+    "bert-half17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, None),  # so is its output
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                          "script", 2, None),  # with If
+    "deberta-saved17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
+                        "script", 2, None),  # the same, as ONNX Runtime's basic level saves it
     "deberta-keys17": (tf.DebertaV2Model, tf.DebertaV2Config(**dict(DEBERTA, pos_att_type=["p2c"], position_buckets=-1),
                                                              **dict(SIZES, num_hidden_layers=1)), 17, "script", 2,
                        None),  # positions give numbers to keys alone
@@ -131,6 +134,8 @@ CASES = {
                                                              **dict(SIZES, num_hidden_layers=1)), 18, "dynamo", 2,
                        None),
     "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
+    "modernbert-relu17": (tf.ModernBertModel, tf.ModernBertConfig(hidden_activation="relu", **MODERN, **SIZES), 17,
+                          "script", 2, None),  # a gate of no kernel: Slices along the columns
     "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
                         "script", 2, (1, 32)),
     "modernbert-fixed18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, (3, 32)),
@@ -215,6 +220,21 @@ def optimize(path):
                    opt_level=1).save_model_to_file(path)
 
 
+def halve(path):
+    """float16 as ONNX Runtime's converter writes it by default: the output is of float16 as well."""
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+    onnx.save(convert_float_to_float16(onnx.load(path)), path)
+
+
+def save(path):
+    """The file that ONNX Runtime writes of it at its basic level."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = path + ".saved"
+    ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    os.replace(path + ".saved", path)
+
+
 def answers(path, names, start, ids, types, fixed):
     session = ReferenceEvaluator(path) if "quantized" in path else ort.InferenceSession(
         path, providers=["CPUExecutionProvider"])
@@ -248,6 +268,10 @@ def write(folder, case):
         quantize(path)
     if "optimized" in path:
         optimize(path)
+    if "saved" in path:
+        save(path)
+    if "half" in path:
+        halve(path)
     proto = onnx.load(path)
     del proto.metadata_props[:]
     for node in proto.graph.node:  # stack traces with paths of the machine that exported
