@@ -300,6 +300,14 @@ bool records_open(Records *s, const char *path, const ItemForm *items, const Rec
     return false;
 }
 
+/* A whole file as one list, as .json often is. A record may be a list of two texts. */
+static bool begins_array(const Records *s, Str line)
+{
+    line = str_trim(line);
+    const bool first = s->form == RECORDS_JSONL && s->lines.number == 1;
+    return first && str_starts(line, "[") && (line.n == 1 || line.p[1] == '{');
+}
+
 bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
 {
     Str bytes;
@@ -316,6 +324,8 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
         ok = item_open_file(arena, s->names.form, bytes, &r->item, &r->err);
     else if (s->form == RECORDS_TEXT) item_of_text(&s->names, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
+    if (!ok && begins_array(s, bytes))
+        fail(&r->err, EF_INVALID_INPUT, "found a JSON array, wanted one record a line: jq -c '.[]' FILE");
     if (!ok || !item_check(s->names.form, &r->item, &r->err)) within_line(&r->err, s->lines.number);
     return true;
 }

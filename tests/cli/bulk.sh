@@ -73,6 +73,10 @@ refuses "a column of CSV to keep" '--keep: found no column "ids": did you mean "
 for name in error tokens; do
     refuses "--keep $name" "found \"$name\", which is a member of the results, too" "$EF" map -m "$MODEL" many.jsonl --keep "id,$name"
 done
+printf '[\n{"text":"bus to Goa"}\n]\n' >array.json && printf '[{"text":"bus to Goa"}]\n' >one.json
+for file in array one; do
+    fails "a file that is one list of JSON" "line 1: found a JSON array, wanted one record a line: jq -c '.\[\]'" "$EF" map -m "$MODEL" $file.json
+done
 printf '\357\273\277{"id":7,"text":"bus to Goa"}\r\n' >mark.jsonl && printf '\357\273\277bus to Goa\r\n' >mark.txt
 prints "a byte order mark before JSON lines" '{"id":7,"entities":\[{"entity_group":"DEST",.*"start":7,' "$EF" map -m "$MODEL" mark.jsonl --aggregation simple
 prints "a byte order mark before lines" '"word":"goa","start":7,' "$EF" map -m "$MODEL" mark.txt --aggregation simple
