@@ -158,6 +158,7 @@ class Pipeline:
     accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
     strict: ClassVar[bool] = True  # any other is a TypeError; else it is ignored, as transformers ignores it
     keys: ClassVar[tuple[str, ...]] = ()  # of a result, in transformers' order
+    drops: ClassVar[bool] = False  # more arguments by place are a warning; else a TypeError
 
     def __init__(self, model: _core.Model, *, name: str = "", tokenizer: Any = None, batch_size: int | None = None,
                  num_workers: int | None = None, options: Mapping[str, Any] | None = None, **params: Any) -> None:
@@ -215,15 +216,24 @@ class Pipeline:
     # ---- a call ----
 
     def __call__(self, inputs: Any, *args: Any, num_workers: int | None = None, batch_size: int | None = None, **kwargs: Any) -> Any:
+        if args:
+            self._check_more(args)
         params = {**self._params, **self._sanitize(kwargs)}
-        at_once = batch_size or self._batch_size or 1
-        if isinstance(inputs, list):
-            if not inputs:
-                raise IndexError("list index out of range")
-            return self._batched(inputs, params, at_once)
-        if isinstance(inputs, types.GeneratorType) or _is_dataset(inputs):
-            return PipelineIterator(self, inputs, params, at_once)
-        return self._batched([inputs], params, 1)[0]
+        at_once = batch_size if batch_size is not None else 1 if self._batch_size is None else self._batch_size
+        lazy = isinstance(inputs, types.GeneratorType) or _is_dataset(inputs)
+        if not lazy and not isinstance(inputs, list):
+            return self._batched([inputs], params, 1)[0]
+        if not lazy and not inputs:
+            raise IndexError("list index out of range")
+        if not isinstance(at_once, int) or at_once < 1:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={at_once}")
+        return PipelineIterator(self, inputs, params, at_once) if lazy else self._batched(list(inputs), params, at_once)
+
+    def _check_more(self, args: tuple[Any, ...]) -> None:
+        """Arguments by place behind the inputs."""
+        if not self.drops:
+            raise TypeError(f"{type(self).__name__}.__call__() takes 2 positional arguments but {len(args) + 2} were given")
+        warnings.warn(f"Ignoring args : {args!r:.200}", stacklevel=4)
 
     def predict(self, X: Any) -> Any:
         """As scikit-learn calls it."""
@@ -656,6 +666,7 @@ def _as_tensor(array: Any) -> Any:
 
 class FeatureExtractionPipeline(_TextPipeline):
     task = "feature-extraction"
+    drops = True
     accepted = ("truncation", "tokenize_kwargs", "return_tensors")
     strict = False
 
@@ -957,6 +968,7 @@ class ImageClassificationPipeline(_PicturePipeline):
 
 class ObjectDetectionPipeline(_PicturePipeline):
     task = "object-detection"
+    drops = True
     accepted = ("threshold", "timeout")
     keys = ("score", "label", "box")
 
@@ -985,6 +997,7 @@ def _mask(png: bytes) -> Any:
 
 class ImageFeatureExtractionPipeline(_PicturePipeline):
     task = "image-feature-extraction"
+    drops = True
     accepted = ("pool", "return_tensors", "timeout")
     strict = False
 
