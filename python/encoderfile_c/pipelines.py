@@ -693,8 +693,10 @@ class FeatureExtractionPipeline(_TextPipeline):
 
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
-        asked = self._asked(params)  # the library cuts to what the model takes only
-        special = bool(set(asked) - {"truncation"} or "max_length" in self._cut(asked))
+        asked = self._asked(params)
+        length = self._cut(asked).get("max_length", LARGE)  # the library cuts to what the model takes only
+        cut = any(len(self._text(one).encode("utf-8", "surrogatepass")) + 4 > length for one in inputs)
+        special = bool(set(asked) - {"truncation"}) or cut
         if not self.name or (at_once == 1 and not special):
             return self._many(inputs, params)
         out: list[Any] = []
