@@ -1349,8 +1349,8 @@ def _other_files(made: Any, model: Any) -> str | None:
 def _longest(path: str, task: str | None, options: Mapping[str, Any]) -> int | None:
     """Tokens that texts of this pipeline may have, as transformers counts: the tokenizer's model_max_length, or as many as the model
     takes. None: what the library says of the model (docs/tokenizer.md), which knows more places that name a length."""
-    if os.path.isfile(path) and not path.endswith(".onnx"):
-        return None
+    if os.path.isfile(path) and not path.endswith((".onnx", ".safetensors")):
+        return None  # a package
     if task is None:
         task = _OF_TASK.get(own := str(_core.inspect(path)["encoderfile_config"]["model_type"]), own.replace("_", "-"))
     whole = _BY_NAME[task].whole if task in _BY_NAME else None
