@@ -158,6 +158,7 @@ class Pipeline:
     accepted: ClassVar[tuple[str, ...]] = ()  # parameters of a call
     strict: ClassVar[bool] = True  # any other is a TypeError; else it is ignored, as transformers ignores it
     keys: ClassVar[tuple[str, ...]] = ()  # of a result, in transformers' order
+    drops: ClassVar[bool] = False  # more arguments by place are a warning; else a TypeError
 
     def __init__(self, model: _core.Model, *, name: str = "", tokenizer: Any = None, batch_size: int | None = None,
                  num_workers: int | None = None, options: Mapping[str, Any] | None = None, **params: Any) -> None:
@@ -215,15 +216,24 @@ class Pipeline:
     # ---- a call ----
 
     def __call__(self, inputs: Any, *args: Any, num_workers: int | None = None, batch_size: int | None = None, **kwargs: Any) -> Any:
+        if args:
+            self._check_more(args)
         params = {**self._params, **self._sanitize(kwargs)}
-        at_once = batch_size or self._batch_size or 1
-        if isinstance(inputs, list):
-            if not inputs:
-                raise IndexError("list index out of range")
-            return self._batched(inputs, params, at_once)
-        if isinstance(inputs, types.GeneratorType) or _is_dataset(inputs):
-            return PipelineIterator(self, inputs, params, at_once)
-        return self._batched([inputs], params, 1)[0]
+        at_once = batch_size if batch_size is not None else 1 if self._batch_size is None else self._batch_size
+        lazy = isinstance(inputs, types.GeneratorType) or _is_dataset(inputs)
+        if not lazy and not isinstance(inputs, list):
+            return self._batched([inputs], params, 1)[0]
+        if not lazy and not inputs:
+            raise IndexError("list index out of range")
+        if not isinstance(at_once, int) or at_once < 1:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={at_once}")
+        return PipelineIterator(self, inputs, params, at_once) if lazy else self._batched(list(inputs), params, at_once)
+
+    def _check_more(self, args: tuple[Any, ...]) -> None:
+        """Arguments by place behind the inputs."""
+        if not self.drops:
+            raise TypeError(f"{type(self).__name__}.__call__() takes 2 positional arguments but {len(args) + 2} were given")
+        warnings.warn(f"Ignoring args : {args!r:.200}", stacklevel=4)
 
     def predict(self, X: Any) -> Any:
         """As scikit-learn calls it."""
@@ -656,6 +666,7 @@ def _as_tensor(array: Any) -> Any:
 
 class FeatureExtractionPipeline(_TextPipeline):
     task = "feature-extraction"
+    drops = True
     accepted = ("truncation", "tokenize_kwargs", "return_tensors")
     strict = False
 
@@ -682,8 +693,10 @@ class FeatureExtractionPipeline(_TextPipeline):
 
     def _batched(self, inputs: Sequence[Any], params: dict[str, Any], at_once: int) -> list[Any]:
         """Rows of one batch have the length of its longest, as in transformers: behind a text stand the vectors of its padding."""
-        asked = self._asked(params)  # the library cuts to what the model takes only
-        special = bool(set(asked) - {"truncation"} or "max_length" in self._cut(asked))
+        asked = self._asked(params)
+        length = self._cut(asked).get("max_length", LARGE)  # the library cuts to what the model takes only
+        cut = any(len(self._text(one).encode("utf-8", "surrogatepass")) + 4 > length for one in inputs)
+        special = bool(set(asked) - {"truncation"}) or cut
         if not self.name or (at_once == 1 and not special):
             return self._many(inputs, params)
         out: list[Any] = []
@@ -957,6 +970,7 @@ class ImageClassificationPipeline(_PicturePipeline):
 
 class ObjectDetectionPipeline(_PicturePipeline):
     task = "object-detection"
+    drops = True
     accepted = ("threshold", "timeout")
     keys = ("score", "label", "box")
 
@@ -985,6 +999,7 @@ def _mask(png: bytes) -> Any:
 
 class ImageFeatureExtractionPipeline(_PicturePipeline):
     task = "image-feature-extraction"
+    drops = True
     accepted = ("pool", "return_tensors", "timeout")
     strict = False
 
@@ -1334,8 +1349,8 @@ def _other_files(made: Any, model: Any) -> str | None:
 def _longest(path: str, task: str | None, options: Mapping[str, Any]) -> int | None:
     """Tokens that texts of this pipeline may have, as transformers counts: the tokenizer's model_max_length, or as many as the model
     takes. None: what the library says of the model (docs/tokenizer.md), which knows more places that name a length."""
-    if os.path.isfile(path) and not path.endswith(".onnx"):
-        return None
+    if os.path.isfile(path) and not path.endswith((".onnx", ".safetensors")):
+        return None  # a package
     if task is None:
         task = _OF_TASK.get(own := str(_core.inspect(path)["encoderfile_config"]["model_type"]), own.replace("_", "-"))
     whole = _BY_NAME[task].whole if task in _BY_NAME else None

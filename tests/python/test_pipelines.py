@@ -409,8 +409,9 @@ class OnlyHere(unittest.TestCase):
                 settings = pathlib.Path(made, "tokenizer_config.json")
                 settings.write_text(json.dumps({**json.loads(settings.read_text()), "max_length": 12}))
                 given = {"question": "Who?", "context": text} if task == "question-answering" else "[MASK] " + text if task == "fill-mask" else text
-                with pipeline(task, made) as pipe:
-                    self.assertEqual(pipe(given, **more), opened(task, GOLDEN / "pipelines" / model)(given, **more))
+                for path in (made, made + "/model.safetensors"):
+                    with pipeline(task, path) as pipe:
+                        self.assertEqual(pipe(given, **more), opened(task, GOLDEN / "pipelines" / model)(given, **more))
 
     def test_zero_shot_of_pictures_by_name_and_by_place(self):
         pipe, picture = opened("zero-shot-image-classification", GOLDEN / "pairs/clip"), str(next(PICTURES.glob("base420*.jpg")))
@@ -430,6 +431,17 @@ class OnlyHere(unittest.TestCase):
             pipe("Ada [MASK]", targets=[5])
         with self.assertWarnsRegex(UserWarning, "it is left out"):
             self.assertEqual(pipe("Ada [MASK]", targets=["", "river"]), pipe("Ada [MASK]", targets=["river"]))
+
+    def test_batch_sizes_and_arguments_that_cannot_be(self):
+        for task, model, drops in (("text-classification", "labels", False), ("ner", "tags", False), ("feature-extraction", "vectors", True)):
+            pipe = opened(task, GOLDEN / "pipelines" / model)
+            for size in (0, -1):
+                for inputs in (["Ada", "x"], (text for text in ["Ada"])):
+                    with self.subTest(task, size=size), self.assertRaisesRegex(ValueError, f"batch_size should be a positive integer value, but got batch_size={size}"):
+                        pipe(inputs, batch_size=size)
+            self.assertEqual(pipe("Ada", batch_size=0), pipe("Ada"))
+            with self.subTest(task), self.assertWarnsRegex(UserWarning, "Ignoring args") if drops else self.assertRaisesRegex(TypeError, "takes 2 positional arguments but 3 were given"):
+                pipe("Ada", "x")
 
     def test_calls_by_name(self):
         asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
