@@ -752,14 +752,15 @@ static void foreign_modules(void)
 static void lists_without_pooling(void)
 {
     TEST("modules.json of a cross encoder, and of a sparse one, is ignored");
-    static const char *const rows[][2] = {
-        { "one", "" },
-        { "masks", ",{\"type\":\"sentence_transformers.sparse_encoder.modules.splade_pooling.SpladePooling\",\"path\":\"1\"}" },
+    static const char *const rows[][3] = {
+        { "one", "", "{\"transformer_task\":\"sequence-classification\"}" },
+        { "masks", "", "{\"transformer_task\":\"fill-mask\"}" },
+        { "masks", ",{\"type\":\"sentence_transformers.sparse_encoder.modules.splade_pooling.SpladePooling\",\"path\":\"1\"}", "{}" },
     };
     Err err;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const char *from = str_format(&arena, "tests/golden/pipelines/%s", rows[i][0]);
-        const char *to = str_format(&arena, "%s/listed/%s", work, rows[i][0]);
+        const char *to = str_format(&arena, "%s/listed-%zu/%s", work, i, rows[i][0]);
         const char *list = path_join(&arena, to, STR("modules.json"));
         const char *text = str_format(&arena, "[{\"type\":\"sentence_transformers.base.modules.transformer.Transformer\","
                                       "\"path\":\"\"}%s]", rows[i][1]);
@@ -767,6 +768,7 @@ static void lists_without_pooling(void)
         copy_files(from, to, "");
         copy_file(path_join(&arena, from, STR("model.safetensors")), path_join(&arena, to, STR("model.safetensors")));
         CHECK(file_write(&arena, list, str_of(text), &err));
+        CHECK(file_write(&arena, path_join(&arena, to, STR("sentence_bert_config.json")), str_of(rows[i][2]), &err));
         Str plain = run_program(str_format(&arena, "infer -m %s 'a [MASK]'", from));
         CHECK(plain.n && str_eq(run_program(str_format(&arena, "infer -m %s 'a [MASK]'", to)), plain));
         run_program(str_format(&arena, "export %s %s/listed-onnx-%zu", to, work, i));

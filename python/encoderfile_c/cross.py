@@ -95,8 +95,10 @@ class CrossEncoder(BaseEncoder):
             raise ValueError(f"num_labels: found {num_labels}, wanted {self.num_labels}, which this model has")
         if max_length is not None:
             self.max_seq_length = max_length
-        self.activation_fn: Callable[[Any], Any] = (activation_fn or default_activation_function or self._own_activation()
-                                                    or (Sigmoid() if self.num_labels == 1 else Identity()))
+        usual = Sigmoid() if self.num_labels == 1 else Identity()
+        self.activation_fn: Callable[[Any], Any] = activation_fn or default_activation_function or self._own_activation() or usual
+        if self.activation_fn is usual and os.path.isfile(self._path):
+            logger.warning("%s: a package does not keep the activation_fn that a model's files may name: %s is used. Give activation_fn", self._path, usual)
 
     def _own_activation(self) -> Callable[[Any], Any] | None:
         """Newer models name it beside their prompts, older ones in config.json."""

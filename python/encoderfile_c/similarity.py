@@ -10,7 +10,7 @@ from ._arrays import is_torch, numpy, to_numpy, torch
 
 __all__ = ["SimilarityFunction", "cos_sim", "dot_score", "euclidean_sim", "manhattan_sim", "pairwise_cos_sim", "pairwise_dot_score",
            "pairwise_euclidean_sim", "pairwise_manhattan_sim", "normalize_embeddings", "truncate_embeddings", "semantic_search",
-           "community_detection", "pytorch_cos_sim"]
+           "community_detection", "pytorch_cos_sim", "paraphrase_mining", "paraphrase_mining_embeddings"]
 
 
 class SimilarityFunction(Enum):
@@ -136,6 +136,30 @@ def semantic_search(query_embeddings: Any, corpus_embeddings: Any, query_chunk_s
         best = np.argsort(-scores, axis=1, kind="stable")[:, :top_k]
         found += [[{"corpus_id": int(i), "score": float(row[i])} for i in order] for row, order in zip(scores, best)]
     return found
+
+
+def paraphrase_mining(model: Any, sentences: list[str], show_progress_bar: bool = False, batch_size: int = 32, query_chunk_size: int = 5000,
+                      corpus_chunk_size: int = 100000, max_pairs: int = 500000, top_k: int = 100,
+                      score_function: Callable[[Any, Any], Any] = cos_sim, truncate_dim: int | None = None, prompt_name: str | None = None,
+                      prompt: str | None = None) -> list[list[float | int]]:
+    """The texts that are most alike: [score, i, j], the best first; i is before j."""
+    vectors = model.encode(sentences, show_progress_bar=show_progress_bar, batch_size=batch_size, truncate_dim=truncate_dim,
+                           prompt_name=prompt_name, prompt=prompt)
+    return paraphrase_mining_embeddings(vectors, query_chunk_size, corpus_chunk_size, max_pairs, top_k, score_function)
+
+
+def paraphrase_mining_embeddings(embeddings: Any, query_chunk_size: int = 5000, corpus_chunk_size: int = 100000, max_pairs: int = 500000,
+                                 top_k: int = 100, score_function: Callable[[Any, Any], Any] = cos_sim) -> list[list[float | int]]:
+    """Of each row its top_k nearest others, each pair once; of these the max_pairs best."""
+    if len(embeddings) == 0:
+        return []
+    found = semantic_search(embeddings, embeddings, query_chunk_size, corpus_chunk_size, top_k + 1, score_function)
+    pairs: dict[tuple[int, int], float] = {}
+    for i, near in enumerate(found):
+        others = [(int(one["corpus_id"]), one["score"]) for one in near if one["corpus_id"] != i]
+        for j, score in others[:top_k]:
+            pairs.setdefault((min(i, j), max(i, j)), score)
+    return [[score, i, j] for (i, j), score in sorted(pairs.items(), key=lambda one: -one[1])[:max_pairs]]
 
 
 def community_detection(embeddings: Any, threshold: float = 0.75, min_community_size: int = 10, batch_size: int = 1024,

@@ -157,16 +157,15 @@ static void start_sentence(Export *e)
     e->task_name = "sentence-similarity";
 }
 
-/* A folder with modules.json, unless a head or the plain encoder is asked for. Without a Pooling there (cross encoders,
- * sparse ones) the task is that of config.json, if no task is given. */
+/* A folder with modules.json, unless a head or the plain encoder is asked for. Of cross encoders and sparse ones the
+ * task is that of config.json, if none is given. */
 static bool find_sentence(Export *e, Err *err)
 {
     const TaskName *row = e->task ? task_name(str_of(e->task)) : NULL;
-    const char *encoder;
     bool open = !e->task || strcmp(e->task, "auto") == 0;
     if (!open && !(row && strcmp(row->name, "sentence-similarity") == 0)) return true;
     if (!sentence_is(e->folder)) return true;
-    if (open && !modules_pool(&e->arena, e->folder, &encoder)) return modules_known(&e->arena, e->folder, err);
+    if (open && modules_other_task(&e->arena, e->folder)) return modules_known(&e->arena, e->folder, err);
     return sentence_open(&e->arena, e->folder, &e->work->sentence, &e->encoder, err);
 }
 

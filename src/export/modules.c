@@ -181,6 +181,25 @@ bool modules_pool(Arena *arena, const char *folder, const char **encoder)
     return pools;
 }
 
+static bool modules_sparse(Str type)
+{
+    return str_ends(type, ".MLMTransformer") || str_ends(type, ".SpladePooling");
+}
+
+bool modules_other_task(Arena *arena, const char *folder)
+{
+    const ModulesAt at = { .folder = folder };
+    const char *settings = modules_settings(arena, folder);
+    Value v;
+    Err ignored = { 0 };
+    if (!modules_read_list(arena, &at, &v, &ignored)) return false;
+    for (size_t i = 0; i < v.list.n; i++)
+        if (modules_sparse(row_type(&v.list.items[i]))) return true;
+    if (!settings || !modules_read_json(arena, &at, path_name(settings).p, &v, &ignored)) return false;
+    Str task = value_str(value_get(&v, "transformer_task"), STR(""));
+    return task.n && !str_is(task, "feature-extraction");
+}
+
 bool modules_known(Arena *arena, const char *folder, Err *err)
 {
     Value list;
@@ -190,8 +209,7 @@ bool modules_known(Arena *arena, const char *folder, Err *err)
         return true;
     for (size_t i = 0; i < list.list.n; i++) {
         Str type = row_type(&list.list.items[i]);
-        bool sparse = str_ends(type, ".MLMTransformer") || str_ends(type, ".SpladePooling");
-        if (!sparse && module_kind(type) == MODULE_KINDS) return modules_unknown(type, err);
+        if (!modules_sparse(type) && module_kind(type) == MODULE_KINDS) return modules_unknown(type, err);
     }
     return true;
 }

@@ -38,6 +38,8 @@ bool modules_pool(Arena *, const char *folder, const char **encoder);
 /* False: modules.json has a module that nothing here can run (StaticEmbedding, Router). True also where there is no
  * such file, or none that can be read. */
 bool modules_known(Arena *, const char *folder, Err *);
+/* Whether modules.json is that of a cross encoder or a sparse one, which have a head of config.json's. */
+bool modules_other_task(Arena *, const char *folder);
 bool modules_read(Arena *, const ModulesAt *, Modules *, Err *);
 /* {"modules.json": [...], "1_Pooling/config.json": {...}, ...}: all but weights, for a file that is
  * to be enough by itself. V_NULL: there is no modules.json, or it cannot be read. */

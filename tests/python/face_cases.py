@@ -382,6 +382,9 @@ def _util() -> dict[str, Case]:
         "semantic_search": lambda c: c.util.semantic_search(a, b, top_k=3),
         "community_detection": lambda c: c.util.community_detection(np.concatenate([a, a + 0.01, b]), min_community_size=2),
         **{f"communities that overlap, {least}": (lambda c, least=least: c.util.community_detection(rows(40, 3, 11), 0.5, least)) for least in (1, 2, 5)},
+        "pairs that are alike": lambda c: c.util.paraphrase_mining_embeddings(rows(12, 4, 12), top_k=2, query_chunk_size=5),
+        "some of them": lambda c: c.util.paraphrase_mining_embeddings(rows(12, 4, 12), max_pairs=7, score_function=c.util.dot_score),
+        "texts that are alike": lambda c: c.util.paraphrase_mining(c.SentenceTransformer(os.path.join(GOLDEN, MODEL)), TEXTS, top_k=1, batch_size=1),
         **{name + " of nothing": (lambda c, name=name: getattr(c.util, name)(a[:0], b)) for name in names},
     }
 

@@ -105,6 +105,18 @@ class Faces(unittest.TestCase):
                                         util=encoderfile_c.similarity)
         self.check("st", face_cases.GROUPS, classes)
 
+    def test_activation_of_a_package(self) -> None:
+        """It keeps none: what is taken is said, but not where it was given."""
+        with tempfile.TemporaryDirectory() as made:
+            package = os.path.join(made, "one.encoderfile")
+            encoderfile_c.build(os.path.join(face_cases.GOLDEN, face_cases.ONE), package)
+            with self.assertLogs("encoderfile_c", "WARNING") as logs:
+                found = encoderfile_c.CrossEncoder(package).predict(face_cases.PAIRS)
+            self.assertRegex(logs.output[0], "does not keep the activation_fn .* Sigmoid")
+            with self.assertNoLogs("encoderfile_c", "WARNING"):
+                logits = encoderfile_c.CrossEncoder(package, activation_fn=lambda x: x).predict(face_cases.PAIRS)
+        np.testing.assert_allclose(found, 1 / (1 + np.exp(-logits)), atol=1e-6)
+
     def test_tokenizers_are_pickled(self) -> None:
         """For the workers of a data loader, and datasets.map; with the settings as they are now."""
         tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.EXAMPLES, "bus-ner"), truncation_side="left")

@@ -69,6 +69,11 @@ class Export(Folder):
 
     def test_clean(self):
         quiet(export_with_config, NER, self.tmp / "clean", clean_onnx=True)
+        named, _ = quiet(export_with_config, NER, self.tmp / "named.onnx")
+        self.assertEqual(named, self.tmp / "named")
+        self.assertTrue((named / "config.json").is_file())
+        quiet(export_to_onnx, NER, self.tmp / "also.onnx")
+        self.assertTrue((self.tmp / "also/config.json").is_file())
         self.assertEqual(encoderfile_c.analyze(self.tmp / "clean/model.onnx").get("tagged", 0), 0)
 
     def test_missing_model(self):

@@ -45,12 +45,19 @@ def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def _target(path: StrPath) -> Path:
+    """The folder that an export makes: of NAME.onnx it is NAME."""
+    out = Path(path)
+    return out.with_suffix("") if out.suffix == ".onnx" else out
+
+
 def export_with_config(model_name_or_path: StrPath, output_dir: StrPath, input_text: str | None = None, strategy: str = "htp",
                        clean_onnx: bool = False, **kwargs: Any) -> Path:
-    """Exports a model with its configuration files; the folder. Other keywords are options of `encoderfile export`: opset=17.
+    """Exports a model with its configuration files; the folder, which for NAME.onnx is NAME. Other keywords are options of
+    `encoderfile export`: opset=17.
 
     input_text is what other exporters trace with; nothing is traced here."""
-    out = Path(output_dir)
+    out = _target(output_dir)
     folder = _folder(model_name_or_path)
     options = {"strategy": strategy, **_options({"clean_onnx": clean_onnx, **kwargs})}
     try:
@@ -146,7 +153,7 @@ class HierarchyTagPreservationExporter:
 
 def export_to_onnx(model_path: StrPath, output_path: StrPath, quantize: bool = False) -> None:
     """A model of entities to a folder with model.onnx, its files and its label maps; with quantize an int8 model, too."""
-    folder, out = _folder(model_path), Path(output_path)
+    folder, out = _folder(model_path), _target(output_path)
     print(LINE)
     print("EXPORTING MODEL TO ONNX FORMAT")
     print(LINE)
