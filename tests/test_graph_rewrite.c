@@ -536,6 +536,42 @@ static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
     arena_free(&c.arena);
 }
 
+/* ---- pass_turn: what works inside heads stands before they are turned ---- */
+static void heads_turned(GraphCase *c, const char *scale)
+{
+    case_begin(c, 17);
+    tokens(c, 8);
+    constant(c, "each", T_F32, "1x2x1x4", NULL), constant(c, "same", T_F32, "2x1x4", NULL);
+    node(c, "Reshape", "x [0,0,2,4]", "heads"), node(c, "Transpose perm=0,2,1,3", "heads", "turned");
+    node(c, "ReduceMean axes=-1, keepdims=1", "turned", "mean"), node(c, "Sub", "turned mean", "around");
+    node(c, "Mul", scale, "y");
+    output(c, "y");
+}
+
+static void test_turn(void)
+{
+    static const char *const scales[] = { "around each", "same around", "around 2.0", "around w:4" };
+    GraphCase c;
+    Graph *g;
+    TEST("turn");
+    for (size_t i = 0; i < COUNT(scales); i++) {
+        heads_turned(&c, scales[i]);
+        CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
+        arena_free(&c.arena);
+    }
+    heads_turned(&c, "around turned"); /* read once more */
+    CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
+    arena_free(&c.arena);
+    case_begin(&c, 17); /* a mean over the tokens, and the halves of a head that a rotation swaps */
+    tokens(&c, 8);
+    node(&c, "Reshape", "x [0,0,2,4]", "heads"), node(&c, "Transpose perm=0,2,1,3", "heads", "turned");
+    node(&c, "ReduceMean axes=2, keepdims=1", "turned", "mean"), node(&c, "Sub", "turned mean", "around");
+    node(&c, "Slice", "around [2] [4] [3]", "y");
+    output(&c, "y");
+    CHECK(stays(&c, pass_turn));
+    arena_free(&c.arena);
+}
+
 /* Numbers of float16 are float32 from the constants to the outputs; what the file declares stays. */
 static void test_widen(void)
 {
@@ -582,6 +618,7 @@ int main(void)
     test_fill();
     test_fill_rows();
     test_fill_last();
+    test_turn();
     test_index();
     return finish();
 }
