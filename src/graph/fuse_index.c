@@ -166,7 +166,7 @@ static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
 static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condition, int *shape)
 {
     const GraphNode *view = graph_is(n, "Gather") ? maker(g, n->in[0], "Reshape") : NULL;
-    const GraphNode *taken = view ? maker(g, view->in[0], "GatherND") : NULL;
+    const GraphNode *taken = view && view->n_in == 2 ? maker(g, view->in[0], "GatherND") : NULL;
     const GraphNode *turned = taken ? maker(g, taken->in[1], "Transpose") : NULL;
     const GraphNode *where = turned ? maker(g, turned->in[0], "NonZero") : NULL;
     double index;
@@ -180,7 +180,7 @@ static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condi
 static bool is_length(const Graph *g, int v, int of, int axis)
 {
     const GraphNode *entry = graph_producer(g, unwrapped(g, v));
-    const bool part = graph_is(entry, "Gather") || graph_is(entry, "Slice");
+    const bool part = (graph_is(entry, "Gather") || graph_is(entry, "Slice")) && entry->n_in > 1;
     const GraphNode *shape = part ? maker(g, entry->in[0], "Shape") : NULL;
     double at;
     return shape && shape->in[0] == of && !onnx_int(shape->node, "start", 0) && graph_scalar(g, entry->in[1], &at) &&

@@ -147,7 +147,7 @@ bool pass_turn(Graph *g, Err *err)
     for (int v = 0; v < t.n; v++) t.twin[v] = -1;
     for (int i = 0; known && i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
-        if (!n->op || n->guard || n->n_in < 1) continue;
+        if (!n->op || n->guard || n->n_in < 1 || n->in[0] < 0 || n->out[0] < 0) continue;
         int *in = ARRAY(&scratch, int, n->n_in);
         if (turn_is_transpose(&t, n) && turn_is_early(&t, n)) t.twin[n->out[0]] = n->in[0];
         else if (turn_inputs(&t, n, in)) turn_node(&t, &i, in);
