@@ -148,11 +148,27 @@ static void fill_where(Graph *g, int i, int condition, int number)
     g->node[i] = n;
 }
 
-/* Shapes at one size, as far as they do not depend on data. */
-static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
+/* [n_node]: what two values are made by: a NonZero before them, as optimizers order nodes, would be the end. */
+static const bool *index_makers(const Graph *g, Arena *arena, int one, int two)
+{
+    bool *needed = ARRAY(arena, bool, g->n_node), *wanted = ARRAY(arena, bool, g->n_value);
+    wanted[one] = wanted[two] = true;
+    for (int i = g->n_node - 1; i >= 0; i--) {
+        const GraphNode *n = g->node[i];
+        for (int k = 0; n->op && k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
+        for (int k = 0; needed[i] && k < n->n_in; k++)
+            if (n->in[k] >= 0) wanted[n->in[k]] = true;
+        if (needed[i] && n->guard) wanted[n->guard - 1] = true;
+    }
+    return needed;
+}
+
+/* Shapes of two values, and of all they are made of, at one size, as far as they do not depend on data. */
+static bool infer_once(const Graph *g, Arena *arena, int one, int two, Inferred *at)
 {
     Err ignored;
     *at = graph_inferred(g, arena);
+    at->needs = index_makers(g, arena, one, two);
     for (int i = 0; i < g->n_input; i++) {
         int64_t B, S;
         graph_declares(g, g->input[i], &B, &S);
@@ -219,7 +235,7 @@ static void fill_last(Graph *g, Arena *scratch)
         Inferred at = { 0 };
         int data, condition, shape;
         if (!n->op || !match_last(g, n, &data, &condition, &shape)) continue;
-        if (infer_once(g, scratch, &at) && last_fits(g, &at, data, condition, shape))
+        if (infer_once(g, scratch, data, condition, &at) && last_fits(g, &at, data, condition, shape))
             take_last(g, at.t[data].dim[2], &i, data, condition);
         arena_reset(scratch, 0);
     }
@@ -234,7 +250,7 @@ bool pass_fill(Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!n->op || !match_fill(g, n, &condition, &number)) continue;
-        if (!infer_once(g, &scratch, &at)) break; /* each one found lets the next be seen */
+        if (!infer_once(g, &scratch, n->in[0], condition, &at)) break; /* each one found lets the next be seen */
         const Tensor *x = &at.t[n->in[0]], *c = &at.t[condition];
         bool whole = x->type != T_NONE && c->type == T_BOOL && tensor_same_shape(x, c) &&
                      x->type == g->value[number].t.type; /* not rows of x by a shorter condition */
