@@ -7,7 +7,7 @@
  *   x[condition] = c     ScatterND(x, Transpose(NonZero(condition)), Expand(c)) -> Where(condition, c, x)
  *   x[condition].view(B, -1, C)[:, -1]   (classifiers of BART and T5: the last token that ends a text)
  *                        Gather(Reshape(GatherND(x, Transpose(NonZero(condition)))), -1) -> as the first, the
- *                        index being ArgMax(condition), of equal ones the last
+ *                        index being ArgMax(CumSum(condition))
  *
  * NonZero makes shapes depend on data, so these must happen before symbols are looked for. */
 #include "graph.h"
@@ -216,15 +216,16 @@ static bool last_fits(const Graph *g, const Inferred *at, int data, int conditio
             (graph_scalar(g, to->in[2], &columns) && columns == (double)x->dim[2]));
 }
 
-/* Node *i takes the last token of each row where the condition holds. */
+/* Node *i takes the last token of each row where the condition holds; the sum of how often it held so far is at its
+ * largest from there on, and padding behind it changes nothing. */
 static void take_last(Graph *g, int64_t columns, int *i, int data, int condition)
 {
     const int number = inserted(g, i, "Cast", &condition, 1);
     node_set_int(g, g->node[*i - 1], "to", T_I32);
-    const int index = inserted(g, i, "ArgMax", &number, 1);
+    const int sum = inserted(g, i, "CumSum", (int[]){ number, constant_ints(g, (int64_t[]){ 1 }, 1) }, 2);
+    const int index = inserted(g, i, "ArgMax", &sum, 1);
     node_set_int(g, g->node[*i - 1], "axis", 1);
     node_set_int(g, g->node[*i - 1], "keepdims", 0);
-    node_set_int(g, g->node[*i - 1], "select_last_index", 1);
     gather_rows(g, columns, i, data, index);
 }
 
