@@ -344,7 +344,8 @@ static void verdict(const char *dir, const char *name)
 /* Which has no kernel of its own: the mean of the squares is a node. */
 static bool is_rms_norm(const char *name, const char *op)
 {
-    return (strstr(name, "eurobert") || strstr(name, "qwen3")) && strcmp(op, "ReduceMean") == 0;
+    const bool has = strstr(name, "eurobert") || strstr(name, "qwen3") || strstr(name, "gemma3");
+    return has && strcmp(op, "ReduceMean") == 0;
 }
 
 /* Whichever tool wrote it: the same fused plan. Without a mask fixed sizes must stay, and have no symbols

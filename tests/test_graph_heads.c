@@ -88,6 +88,23 @@ static const Heading cut_headings[] = {
     { "as it is", true, -1, { 0 } },
     { "the same part twice", true, 5, { "Slice", "parts [1] [2] [0]", "v5" } }
 };
+/* Parts that are turned one by one, as ONNX Runtime's optimizer leaves ModernBERT's. */
+static const Row moved[] = {
+    { "MatMul", "x w:8x24", "all" },
+    { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Split axis=2", "five", "q5 k5 v5" },
+    { "Transpose perm=0,3,2,1,4", "q5", "qt" },
+    { "Transpose perm=0,3,2,1,4", "k5", "kt" },
+    { "Transpose perm=2,0,3,1,4", "v5", "vt" },
+    { "Squeeze", "qt [2]", "qh" },
+    { "Squeeze", "kt [-3]", "k4" },
+    { "Squeeze", "vt [0]", "vh" },
+    { "Transpose perm=0,1,3,2", "k4", "kh" },
+};
+static const Heading moved_headings[] = {
+    { "as it is", true, -1, { 0 } },
+    { "another name", true, 2, { "Split axis=2", "five", "k5 q5 v5" } },
+};
 /* Three for every head, not heads for every three. */
 static const Row interleaved[] = {
     { "MatMul", "x w:8x24", "all" },
@@ -191,6 +208,7 @@ static void test_heads(void)
     try_heads(packed, COUNT(packed), packed_headings, COUNT(packed_headings));
     try_heads(parted, COUNT(parted), parted_headings, COUNT(parted_headings));
     try_heads(cut, COUNT(cut), cut_headings, COUNT(cut_headings));
+    try_heads(moved, COUNT(moved), moved_headings, COUNT(moved_headings));
     try_heads(interleaved, COUNT(interleaved), interleaved_headings, COUNT(interleaved_headings));
     TEST("batch and heads as one");
     try_heads(three, COUNT(three), three_headings, COUNT(three_headings));

@@ -372,13 +372,13 @@ static void last_of(GraphCase *c, const char *entries, const char *at)
 {
     case_begin(c, 17);
     tokens(c, 8);
-    node(c, "Shape", "x", "dims"), node(c, "Gather", "dims [0]", "rows"), node(c, "Gather", "dims 1", "length");
-    if (strstr(entries, "columns")) node(c, "Gather", "dims [2]", "columns");
-    node(c, "Range", "0 length 1", "place");
-    node(c, "Mul", "input_ids 0", "none"), node(c, "Add", "none place", "places");
-    node(c, "Less", "places 3", "early"); /* as many in every row */
+    node(c, "Shape", "input_ids", "dims0"), node(c, "Gather", "dims0 1", "length"); /* NonZero first, as optimizers do */
+    node(c, "Range", "0 length 1", "place"), node(c, "Mul", "input_ids 0", "none");
+    node(c, "Add", "none place", "places"), node(c, "Less", "places 3", "early"); /* as many in every row */
     node(c, "NonZero", "early", "at"), node(c, "Transpose perm=1,0", "at", "pairs");
-    node(c, "GatherND", "x pairs", "taken"), node(c, "Concat axis=0", entries, "to");
+    node(c, "Neg", "x", "n"), node(c, "Shape", "n", "dims"), node(c, "Gather", "dims [0]", "rows");
+    if (strstr(entries, "columns")) node(c, "Gather", "dims [2]", "columns");
+    node(c, "GatherND", "n pairs", "taken"), node(c, "Concat axis=0", entries, "to");
     node(c, "Reshape", "taken to", "view"), node(c, "Gather axis=1", at, "y");
     output(c, "y");
 }
@@ -395,7 +395,8 @@ static void test_fill_last(void)
     for (int k = 0; k < 2; k++) {
         last_of(&c, k ? "rows [-1] [8]" : "rows [-1] columns", "view -1");
         CHECK(case_becomes(&c, PASSES(pass_fill, pass_fold),
-                           "Gather Shape Gather Range Mul Add Less Cast ArgMax Reshape Expand GatherElements Reshape",
+                           "Gather Shape Gather Range Mul Add Less Neg Cast CumSum ArgMax Reshape Expand GatherElements "
+                           "Reshape",
                            1e-6, &g));
         arena_free(&c.arena);
     }
@@ -536,6 +537,42 @@ static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
     arena_free(&c.arena);
 }
 
+/* ---- pass_turn: what works inside heads stands before they are turned ---- */
+static void heads_turned(GraphCase *c, const char *scale)
+{
+    case_begin(c, 17);
+    tokens(c, 8);
+    constant(c, "each", T_F32, "1x2x1x4", NULL), constant(c, "same", T_F32, "2x1x4", NULL);
+    node(c, "Reshape", "x [0,0,2,4]", "heads"), node(c, "Transpose perm=0,2,1,3", "heads", "turned");
+    node(c, "ReduceMean axes=-1, keepdims=1", "turned", "mean"), node(c, "Sub", "turned mean", "around");
+    node(c, "Mul", scale, "y");
+    output(c, "y");
+}
+
+static void test_turn(void)
+{
+    static const char *const scales[] = { "around each", "same around", "around 2.0", "around w:4" };
+    GraphCase c;
+    Graph *g;
+    TEST("turn");
+    for (size_t i = 0; i < COUNT(scales); i++) {
+        heads_turned(&c, scales[i]);
+        CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
+        arena_free(&c.arena);
+    }
+    heads_turned(&c, "around turned"); /* read once more */
+    CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
+    arena_free(&c.arena);
+    case_begin(&c, 17); /* a mean over the tokens, and the halves of a head that a rotation swaps */
+    tokens(&c, 8);
+    node(&c, "Reshape", "x [0,0,2,4]", "heads"), node(&c, "Transpose perm=0,2,1,3", "heads", "turned");
+    node(&c, "ReduceMean axes=2, keepdims=1", "turned", "mean"), node(&c, "Sub", "turned mean", "around");
+    node(&c, "Slice", "around [2] [4] [3]", "y");
+    output(&c, "y");
+    CHECK(stays(&c, pass_turn));
+    arena_free(&c.arena);
+}
+
 /* Numbers of float16 are float32 from the constants to the outputs; what the file declares stays. */
 static void test_widen(void)
 {
@@ -582,6 +619,7 @@ int main(void)
     test_fill();
     test_fill_rows();
     test_fill_last();
+    test_turn();
     test_index();
     return finish();
 }

@@ -7,7 +7,7 @@
  *   x[condition] = c     ScatterND(x, Transpose(NonZero(condition)), Expand(c)) -> Where(condition, c, x)
  *   x[condition].view(B, -1, C)[:, -1]   (classifiers of BART and T5: the last token that ends a text)
  *                        Gather(Reshape(GatherND(x, Transpose(NonZero(condition)))), -1) -> as the first, the
- *                        index being ArgMax(condition), of equal ones the last
+ *                        index being ArgMax(CumSum(condition))
  *
  * NonZero makes shapes depend on data, so these must happen before symbols are looked for. */
 #include "graph.h"
@@ -148,11 +148,27 @@ static void fill_where(Graph *g, int i, int condition, int number)
     g->node[i] = n;
 }
 
-/* Shapes at one size, as far as they do not depend on data. */
-static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
+/* [n_node]: what two values are made by: a NonZero before them, as optimizers order nodes, would be the end. */
+static const bool *index_makers(const Graph *g, Arena *arena, int one, int two)
+{
+    bool *needed = ARRAY(arena, bool, g->n_node), *wanted = ARRAY(arena, bool, g->n_value);
+    wanted[one] = wanted[two] = true;
+    for (int i = g->n_node - 1; i >= 0; i--) {
+        const GraphNode *n = g->node[i];
+        for (int k = 0; n->op && k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
+        for (int k = 0; needed[i] && k < n->n_in; k++)
+            if (n->in[k] >= 0) wanted[n->in[k]] = true;
+        if (needed[i] && n->guard) wanted[n->guard - 1] = true;
+    }
+    return needed;
+}
+
+/* Shapes of two values, and of all they are made of, at one size, as far as they do not depend on data. */
+static bool infer_once(const Graph *g, Arena *arena, int one, int two, Inferred *at)
 {
     Err ignored;
     *at = graph_inferred(g, arena);
+    at->needs = index_makers(g, arena, one, two);
     for (int i = 0; i < g->n_input; i++) {
         int64_t B, S;
         graph_declares(g, g->input[i], &B, &S);
@@ -166,7 +182,7 @@ static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
 static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condition, int *shape)
 {
     const GraphNode *view = graph_is(n, "Gather") ? maker(g, n->in[0], "Reshape") : NULL;
-    const GraphNode *taken = view ? maker(g, view->in[0], "GatherND") : NULL;
+    const GraphNode *taken = view && view->n_in == 2 ? maker(g, view->in[0], "GatherND") : NULL;
     const GraphNode *turned = taken ? maker(g, taken->in[1], "Transpose") : NULL;
     const GraphNode *where = turned ? maker(g, turned->in[0], "NonZero") : NULL;
     double index;
@@ -180,7 +196,7 @@ static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condi
 static bool is_length(const Graph *g, int v, int of, int axis)
 {
     const GraphNode *entry = graph_producer(g, unwrapped(g, v));
-    const bool part = graph_is(entry, "Gather") || graph_is(entry, "Slice");
+    const bool part = (graph_is(entry, "Gather") || graph_is(entry, "Slice")) && entry->n_in > 1;
     const GraphNode *shape = part ? maker(g, entry->in[0], "Shape") : NULL;
     double at;
     return shape && shape->in[0] == of && !onnx_int(shape->node, "start", 0) && graph_scalar(g, entry->in[1], &at) &&
@@ -200,15 +216,16 @@ static bool last_fits(const Graph *g, const Inferred *at, int data, int conditio
             (graph_scalar(g, to->in[2], &columns) && columns == (double)x->dim[2]));
 }
 
-/* Node *i takes the last token of each row where the condition holds. */
+/* Node *i takes the last token of each row where the condition holds; the sum of how often it held so far is at its
+ * largest from there on, and padding behind it changes nothing. */
 static void take_last(Graph *g, int64_t columns, int *i, int data, int condition)
 {
     const int number = inserted(g, i, "Cast", &condition, 1);
     node_set_int(g, g->node[*i - 1], "to", T_I32);
-    const int index = inserted(g, i, "ArgMax", &number, 1);
+    const int sum = inserted(g, i, "CumSum", (int[]){ number, constant_ints(g, (int64_t[]){ 1 }, 1) }, 2);
+    const int index = inserted(g, i, "ArgMax", &sum, 1);
     node_set_int(g, g->node[*i - 1], "axis", 1);
     node_set_int(g, g->node[*i - 1], "keepdims", 0);
-    node_set_int(g, g->node[*i - 1], "select_last_index", 1);
     gather_rows(g, columns, i, data, index);
 }
 
@@ -219,7 +236,7 @@ static void fill_last(Graph *g, Arena *scratch)
         Inferred at = { 0 };
         int data, condition, shape;
         if (!n->op || !match_last(g, n, &data, &condition, &shape)) continue;
-        if (infer_once(g, scratch, &at) && last_fits(g, &at, data, condition, shape))
+        if (infer_once(g, scratch, data, condition, &at) && last_fits(g, &at, data, condition, shape))
             take_last(g, at.t[data].dim[2], &i, data, condition);
         arena_reset(scratch, 0);
     }
@@ -234,7 +251,7 @@ bool pass_fill(Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!n->op || !match_fill(g, n, &condition, &number)) continue;
-        if (!infer_once(g, &scratch, &at)) break; /* each one found lets the next be seen */
+        if (!infer_once(g, &scratch, n->in[0], condition, &at)) break; /* each one found lets the next be seen */
         const Tensor *x = &at.t[n->in[0]], *c = &at.t[condition];
         bool whole = x->type != T_NONE && c->type == T_BOOL && tensor_same_shape(x, c) &&
                      x->type == g->value[number].t.type; /* not rows of x by a shorter condition */

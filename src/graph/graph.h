@@ -237,6 +237,7 @@ bool pass_unfix(Graph *, Err *);
 bool pass_index(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
 bool pass_same(Graph *, Err *);
+bool pass_turn(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
 bool pass_conv(Graph *, Err *);
 bool pass_channels_last(Graph *, Err *);

@@ -127,8 +127,9 @@ static bool constant_at(const Finder *f, const GraphNode *n, int k, int64_t *out
     return true;
 }
 
-/* v is part *index of axis *axis of a value of five axes, with that axis gone. */
-static bool is_part(const Finder *f, int v, int *five, int *axis, int64_t *index)
+/* v is part *index of axis *axis of a value of five axes, with that axis gone; *turned: a Transpose of the part
+ * before that, where ONNX Runtime's optimizer has moved it, or NULL. */
+static bool is_part(const Finder *f, int v, int *five, int *axis, int64_t *index, const GraphNode **turned)
 {
     const GraphNode *n = graph_producer(f->g, v);
     int64_t sliced = 0;
@@ -140,6 +141,10 @@ static bool is_part(const Finder *f, int v, int *five, int *axis, int64_t *index
     if (!graph_is(n, "Squeeze") || f->s.t[n->in[0]].rank != 5) return false;
     int part = n->in[0];
     n = graph_producer(f->g, part);
+    if (graph_is(n, "Transpose")) {
+        *turned = n, part = n->in[0];
+        n = graph_producer(f->g, part);
+    }
     if (graph_is(n, "Split")) {
         *axis = (int)((onnx_int(n->node, "axis", 0) + 5) % 5);
         *five = n->in[0];
@@ -167,11 +172,28 @@ static bool compose_five(const GraphNode *transpose, int *axis, int total[4])
     return true;
 }
 
+/* The four axes before a Transpose of all five, of which Squeeze takes away the one that was `axis` before. */
+static bool compose_squeezed(const Finder *f, const GraphNode *squeeze, const GraphNode *turned, int axis, int total[4])
+{
+    size_t n;
+    double gone;
+    const int64_t *perm = onnx_ints(turned->node, "perm", &n), *list;
+    int at = 0;
+    if (!perm || n != 5) return false;
+    while (at < 5 && perm[at] != axis) at++;
+    list = onnx_ints(squeeze->node, "axes", &n);
+    if (list ? n != 1 : squeeze->n_in < 2 || !graph_scalar(f->g, squeeze->in[1], &gone)) return false;
+    if (list) gone = (double)list[0];
+    return at < 5 && (gone == at || gone == at - 5) && compose_five(turned, &at, total);
+}
+
 static bool takes_part(const Finder *f, int v, int total[4], Heads *h)
 {
+    const GraphNode *turned = NULL;
     int five, axis;
     int64_t index;
-    if (!is_part(f, v, &five, &axis, &index)) return false;
+    if (!is_part(f, v, &five, &axis, &index, &turned)) return false;
+    if (turned && !compose_squeezed(f, graph_producer(f->g, v), turned, axis, total)) return false;
     const GraphNode *reshape = graph_producer(f->g, five);
     if (graph_is(reshape, "Transpose")) {
         if (!compose_five(reshape, &axis, total)) return false;

@@ -18,6 +18,7 @@ static const struct Pass {
     { pass_index, false },
     { pass_conv, false },          { pass_channels_last, false },
     { pass_fold, false },      /* transposes that undo one another are gone */
+    { pass_turn, false },      /* what works inside heads stands before they are turned */
     { pass_expand, false },    /* what ONNX Runtime's optimizer fused */
     { pass_norm, false },      { pass_gelu, false },   { pass_gated, false },
     { pass_attention, false },

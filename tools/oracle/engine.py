@@ -158,6 +158,12 @@ CASES = {
     "eurobert-grouped18": (tf.EuroBertModel, tf.EuroBertConfig(mask_token_id=3, **GROUPED), 18, "dynamo", 2, None),
     "qwen3-grouped17": (tf.Qwen3Model, tf.Qwen3Config(use_cache=False, **GROUPED), 17, "script", 2, None),  # causal
     "qwen3-grouped18": (tf.Qwen3Model, tf.Qwen3Config(use_cache=False, **GROUPED), 18, "dynamo", 2, None),
+    "gemma3-heads18": (tf.Gemma3TextModel, tf.Gemma3TextConfig(
+        use_cache=False, use_bidirectional_attention=True, sliding_window=8, query_pre_attn_scalar=8,
+        layer_types=["sliding_attention", "full_attention"], **dict(GROUPED, num_key_value_heads=1)), 18, "dynamo", 2,
+                       None),  # norms of heads that are turned already
+    "deberta-heads17": (tf.DebertaModel, tf.DebertaConfig(pos_att_type=[], type_vocab_size=0, **SIZES), 17, "script",
+                        2, None),  # version 1: queries, keys and values cut out of heads that are turned already
     "eurobert-grouped-fixed18": (tf.EuroBertModel, tf.EuroBertConfig(mask_token_id=3, **GROUPED), 18, "dynamo", 2,
                                  (3, 44)),
 }
