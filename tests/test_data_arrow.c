@@ -215,6 +215,27 @@ static void test_unusual_damage(void)
     arena_free(&arena);
 }
 
+/* Rows of millions of values, whose lists have the same items again and again. */
+static void test_shared(void)
+{
+    TEST("shared items");
+    static const char *const columns[] = { "runs", "views", "words", "text" };
+    for (int wanted = 0; wanted < (int)COUNT(columns); wanted++) {
+        Arena arena = { 0 };
+        BatchReader *r;
+        ArrowBatch batch;
+        bool more;
+        Bytes from = { .step = 1000 };
+        CHECK(file_read(&arena, GOLDEN "shared.arrows", 1 << 20, &from.left, &err));
+        CHECK(arrow_open_stream(&arena, pull, &from, &r, &err) && str_is(r->fields->field[wanted].name, columns[wanted]));
+        batches_want(r, wanted);
+        CHECK(batches_next(r, &arena, &batch, &more, &err) == (wanted == 3));
+        if (wanted < 3) CHECK(err.code == EF_TOO_LARGE && strstr(err.message, columns[wanted]));
+        batches_close(r);
+        arena_free(&arena);
+    }
+}
+
 /* The lengths that packed buffers name are believed up to 2 GiB a batch, and only if so many bytes come. */
 static void test_bombs(void)
 {
@@ -448,6 +469,7 @@ int main(void)
     test_file("replaced.arrows", 7);
     test_unusual();
     test_unusual_damage();
+    test_shared();
     test_bombs();
     test_broken("lz4.arrows");
     test_broken("zstd.arrow");

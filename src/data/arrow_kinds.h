@@ -35,6 +35,10 @@ int arrow_union_child(const ArrowField *, int code); /* -1: none has it */
 int arrow_view_width(const ArrowField *);    /* LAYOUT_LIST_VIEW: bytes of an offset and of a size */
 int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 
+/* A column that was read: its entries lie inside of its buffers, and none is made of more values than memory has room
+ * for. rows: of the batch, 0 of a dictionary's. */
+bool arrow_check(const ArrowColumn *, int64_t rows, Err *);
+
 struct ArrowValues {         /* parts in the order in which they came */
     int64_t id;
     uint64_t version;        /* another one: these are others, not more of the same */

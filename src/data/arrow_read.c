@@ -8,8 +8,6 @@
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
-/* Entries that take no bytes: only their number is there to bound them. Of rows there may be more. */
-enum { EMPTY_MOST = 1 << 20, EMPTY_ROWS_MOST = 1 << 24 };
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
 #define LENGTH_MOST ((int64_t)1 << 40)
 
@@ -389,142 +387,6 @@ static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *e
     return true;
 }
 
-/* ---- are all entries inside? ---- */
-static bool is_there(const ArrowColumn *a, int64_t i)
-{
-    return !a->valid.n || (a->valid.p[i >> 3] >> (i & 7) & 1);
-}
-
-static int64_t number_at(Str s, int64_t i, int bytes)
-{
-    const char *p = s.p + i * bytes;
-    return bytes == 4 ? (int32_t)word_at(p) : (int64_t)((uint64_t)word_at(p) | (uint64_t)word_at(p + 4) << 32);
-}
-
-static bool check_offsets(const ArrowColumn *a, int bytes, uint64_t most)
-{
-    if (a->offsets.n / (size_t)bytes < (uint64_t)a->length + 1) return false;
-    int64_t last = number_at(a->offsets, 0, bytes);
-    bool ok = last >= 0;
-    for (int64_t i = 1; ok && i <= a->length; i++) {
-        int64_t now = number_at(a->offsets, i, bytes);
-        ok = now >= last;
-        last = now;
-    }
-    return ok && (uint64_t)last <= most;
-}
-
-static bool check_views(const ArrowColumn *a)
-{
-    enum { VIEW = 16, SHORT = 12 };
-    bool ok = a->data.n / VIEW >= (uint64_t)a->length;
-    for (int64_t i = 0; ok && i < a->length; i++) {
-        int64_t n = number_at(a->data, 4 * i, 4), which = number_at(a->data, 4 * i + 2, 4);
-        int64_t at = number_at(a->data, 4 * i + 3, 4);
-        if (!is_there(a, i) || (n >= 0 && n <= SHORT)) continue;
-        ok = n > SHORT && which >= 0 && which < a->n_more && at >= 0 && (uint64_t)(at + n) <= a->more[which].n;
-    }
-    return ok;
-}
-
-static bool check_indexes(const ArrowColumn *a)
-{
-    int64_t width = arrow_width(a->field);
-    bool ok = a->values && a->data.n / (size_t)width >= (uint64_t)a->length;
-    for (int64_t i = 0; ok && i < a->length; i++) {
-        int64_t x = arrow_int(a->data, i, width, a->field->index_signed);
-        ok = !is_there(a, i) || (x >= 0 && x < a->values->length);
-    }
-    return ok;
-}
-
-static bool check_list_views(const ArrowColumn *a)
-{
-    const int width = arrow_view_width(a->field);
-    const uint64_t n = (uint64_t)a->length, most = (uint64_t)a->child[0].length;
-    bool ok = a->offsets.n / (size_t)width >= n && a->data.n / (size_t)width >= n;
-    for (int64_t i = 0; ok && i < a->length; i++) {
-        const uint64_t from = (uint64_t)number_at(a->offsets, i, width), size = (uint64_t)number_at(a->data, i, width);
-        ok = !is_there(a, i) || (from <= most && size <= most - from); /* below zero is above all */
-    }
-    return ok;
-}
-
-/* Ends that grow, up to the last entry at least. */
-static bool check_runs(const ArrowColumn *a, uint64_t empty)
-{
-    const ArrowColumn *ends = &a->child[0];
-    const int64_t width = arrow_width(ends->field);
-    bool ok = (uint64_t)a->length <= empty && !ends->valid.n && ends->length > 0 &&
-              ends->data.n / (size_t)width >= (uint64_t)ends->length && a->child[1].length >= ends->length;
-    int64_t last = 0;
-    for (int64_t i = 0; ok && i < ends->length; i++) {
-        const int64_t now = arrow_int(ends->data, i, width, true);
-        ok = now > last;
-        last = now;
-    }
-    return ok && last >= a->length;
-}
-
-/* Before Arrow 1.0 unions had nulls of their own: there is no way to write these now. */
-static bool check_union(const ArrowColumn *a)
-{
-    const bool dense = a->field->param[0] != 0;
-    bool ok = !a->valid.n && a->data.n >= (uint64_t)a->length &&
-              (!dense || a->offsets.n / sizeof(int32_t) >= (uint64_t)a->length);
-    for (int64_t i = 0; ok && i < a->length; i++) {
-        const int which = arrow_union_child(a->field, (signed char)a->data.p[i]);
-        const int64_t at = dense ? number_at(a->offsets, i, 4) : i;
-        ok = which >= 0 && at >= 0 && at < a->child[which].length;
-    }
-    return ok;
-}
-
-static bool check_own(const ArrowColumn *a, uint64_t empty)
-{
-    const ArrowField *f = a->field;
-    const ArrowKindRow *row = &arrow_kinds[f->kind];
-    uint64_t length = (uint64_t)a->length, size = (uint64_t)f->param[0];
-    if (f->encoded) return check_indexes(a);
-    switch (row->layout) {
-    case LAYOUT_NONE: return length <= empty;
-    case LAYOUT_BITS: return a->data.n >= (length + 7) / 8;
-    case LAYOUT_FIXED:
-        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= empty;
-    case LAYOUT_BYTES: return check_offsets(a, row->offset, a->data.n);
-    case LAYOUT_LIST: return check_offsets(a, row->offset, (uint64_t)a->child[0].length);
-    case LAYOUT_VIEWS: return check_views(a);
-    case LAYOUT_CHILDREN:
-        if (f->kind == ARROW_FIXED_LIST && size) return (uint64_t)a->child[0].length / size >= length;
-        if (f->kind == ARROW_FIXED_LIST) return length <= empty;
-        if (f->children == 0) return length <= empty;
-        for (int i = 0; i < f->children; i++)
-            if ((uint64_t)a->child[i].length < length) return false;
-        return true;
-    case LAYOUT_LIST_VIEW: return check_list_views(a);
-    case LAYOUT_RUNS: return check_runs(a, empty);
-    case LAYOUT_UNION: return check_union(a);
-    default: return false;
-    }
-}
-
-/* rows: of the batch, 0 of a dictionary's */
-static bool check_array(const ArrowColumn *a, int64_t rows, Err *err)
-{
-    const char *what;
-    const uint64_t empty = (uint64_t)MAX(EMPTY_MOST, MIN(rows, EMPTY_ROWS_MOST));
-    if (!arrow_can_read(a->field, &what))
-        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found %s, which is not read",
-                    (int)MIN(a->field->name.n, 60), a->field->name.p, what);
-    if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
-    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a, empty))
-        return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",
-                    (int)MIN(a->field->name.n, 60), a->field->name.p);
-    for (int i = 0; a->child && i < a->field->children; i++)
-        if (!check_array(&a->child[i], rows, err)) return false;
-    return true;
-}
-
 /* ---- batches ---- */
 static bool open_body(ArrowReader *r, Arena *arena, const FlatTable *t, Str bytes, ArrowBody *b, Err *err)
 {
@@ -553,7 +415,7 @@ static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, Arro
         b.unread = !r->wanted[i];
         if (!take_array(&b, &r->schema.field[i], a, err)) return false;
         if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
-        if (r->wanted[i] && !check_array(a, out->rows, err)) return false;
+        if (r->wanted[i] && !arrow_check(a, out->rows, err)) return false;
     }
     r->batches++;
     return true;
@@ -599,7 +461,7 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     ArrowField *plain = NEW(r->arena, ArrowField);
     *plain = *of, plain->encoded = false;
     ArrowColumn a;
-    if (!take_array(&b, plain, &a, err) || !check_array(&a, 0, err)) return false;
+    if (!take_array(&b, plain, &a, err) || !arrow_check(&a, 0, err)) return false;
     ArrowValues *values = place_of_values(r, id);
     if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
         *values = (ArrowValues){ .id = id, .version = ++r->versions };

@@ -105,6 +105,24 @@ def unusual():
         w.write_table(t)
 
 
+def shared():
+    """A few kilobytes whose rows are lists of millions: their items are the same ones again and again."""
+    n, deep = 5000, 70
+    ends = lambda: pa.array([n], pa.int32())
+    runs = pa.array([7], pa.int8())
+    for _ in range(2):
+        runs = pa.ListArray.from_arrays(pa.array([0, n], pa.int32()), pa.RunEndEncodedArray.from_arrays(ends(), runs))
+    views = pa.array([7] * deep, pa.int8())
+    for _ in range(4):
+        views = pa.ListViewArray.from_arrays(pa.array([0] * deep, pa.int32()), pa.array([deep] * deep, pa.int32()), views)
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int8()), pa.array([[7] * n], pa.list_(pa.int8())))
+    t = pa.table({"runs": runs, "views": views.slice(0, 1), "words": pa.ListArray.from_arrays(pa.array([0, n], pa.int32()), words),
+                  "text": ["a text"]})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(os.path.join(HERE, "shared.arrows"), t.schema, options=options) as w:
+        w.write_table(t)
+
+
 def strange():
     """A type that few know, dictionaries of unusual types, and columns of one name."""
     import polars
@@ -133,6 +151,7 @@ def golden():
     words("replaced.arrows", pa.ipc.new_stream, [["a", "b"], ["c"], ["c", "d"]])
     unusual()
     strange()
+    shared()
     frame = polars.DataFrame({"id": range(len(TEXTS)), "text": TEXTS, "vector": [[0.5, i] for i in range(len(TEXTS))]})
     for name, make in (("polars.arrows", frame.write_ipc_stream), ("polars.arrow", frame.write_ipc)):
         make(os.path.join(HERE, name))
