@@ -420,6 +420,7 @@ class Hard(unittest.TestCase):
         watched = (text, ids, params, model, graph, None, True, ef.Tensor, ef.Encoding, errors.InputError)
         check_flat(self, call, watched, (rounds(300, 5000), rounds(1500, 100000)))
 
+    @unittest.skipIf("asan" in os.environ.get("LD_PRELOAD", ""), "a sanitizer does not follow a fork of a busy process: its locks stay held in the child")
     def test_fork(self) -> None:
         done = python(f"""
             import os, sys, threading, time
