@@ -370,6 +370,11 @@ static void toolchain(ef_model *m)
     ef_model *built = ef_open(path, &(ef_options){ .threads = 1 }, &err);
     CHECK(built && strcmp(ef_describe(built)->name, "bus-ner") == 0);
     ef_close(built);
+    built = ef_open(path, &(ef_options){ .struct_size = sizeof(ef_options), .max_length = 9 }, &err);
+    CHECK(built && ef_describe(built)->max_tokens == 9);
+    ef_close(built);
+    CHECK(!ef_open(path, &(ef_options){ .struct_size = sizeof(ef_options), .max_length = 1 }, &err));
+    CHECK(says(&err, "max_length: found 1, wanted at least 2"));
     from_memory(path);
     ef_tokenizer *packed = ef_tokenizer_open(path, &err);
     CHECK(packed && ef_token_count(packed) == ef_token_count(ef_model_tokenizer(m)));

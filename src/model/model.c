@@ -489,8 +489,7 @@ static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *ho
     if (!task_can(m->task, NULL, CAN_READ)) return true;
     bool sees = m->package.member[MEMBER_IMAGE].bytes.n && !m->image; /* beside its words */
     if (!model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err)) return false;
-    int *most = &m->encode.max_length, asked = how->max_length;
-    if (asked && (!*most || asked < *most)) *most = asked;
+    if (!limit_of_caller(&m->encode, how->max_length, m->tokenizer, err)) return false;
     return !sees || model_packed_image(m, err);
 }
 

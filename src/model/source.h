@@ -122,6 +122,8 @@ typedef struct LimitSource {
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
 bool limit_from_package(const Value *config, EncodeOptions *,
                         Err *); /* the Rust encoderfile's {padding, truncation} */
+/* A caller's wish, 0: none, for what has a limit already: only a lower one counts. */
+bool limit_of_caller(EncodeOptions *, int asked, const Tokenizer *, Err *);
 Value limit_to_package(Arena *, const EncodeOptions *);               /* the `truncation` of it */
 
 #endif

@@ -211,6 +211,13 @@ bool limit_from_package(const Value *config, EncodeOptions *o, Err *err)
     return true;
 }
 
+bool limit_of_caller(EncodeOptions *o, int asked, const Tokenizer *t, Err *err)
+{
+    if (!asked || asked >= (o->max_length ? o->max_length : LIMIT_MOST)) return true;
+    o->max_length = asked;
+    return room_for_specials(t, asked, err);
+}
+
 Value limit_to_package(Arena *arena, const EncodeOptions *o)
 {
     Value t = value_map(arena, 4);
