@@ -560,6 +560,18 @@ static void test_turn(void)
         CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
         arena_free(&c.arena);
     }
+    for (int k = 0; k < 3; k++) { /* a norm: what it multiplies by is of each head, of all, or of each token */
+        case_begin(&c, 17);
+        tokens(&c, 8);
+        constant(&c, "each", T_F32, "2x1x4", NULL);
+        node(&c, "Reshape", "x [0,0,2,4]", "heads"), node(&c, "Transpose perm=0,2,1,3", "heads", "turned");
+        if (k == 2) node(&c, "ReduceSum axes=3, keepdims=1", "turned", "scale");
+        node(&c, "LayerNormalization", k == 2 ? "turned scale" : k ? "turned w:4" : "turned each", "y");
+        output(&c, "y");
+        const char *turned = "Gather Reshape LayerNormalization Transpose";
+        CHECK(case_becomes(&c, PASSES(pass_turn), k == 2 ? NULL : turned, 1e-6, &g));
+        arena_free(&c.arena);
+    }
     heads_turned(&c, "around turned"); /* read once more */
     CHECK(case_becomes(&c, PASSES(pass_turn), "Gather Reshape ReduceMean Sub Mul Transpose", 0, &g));
     arena_free(&c.arena);

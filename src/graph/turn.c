@@ -108,8 +108,8 @@ static bool turn_inputs(Turning *t, const GraphNode *n, int *in)
         in[k] = twin >= 0 ? twin : n->in[k];
     }
     if (!any) return false;
-    for (int k = 0; each && k < n->n_in; k++)
-        if (in[k] == n->in[k] && (in[k] = turn_constant(t, in[k])) < 0) return false;
+    for (int k = 0; k < n->n_in; k++) /* the scale of a norm may have a number for each head */
+        if (in[k] >= 0 && in[k] == n->in[k] && (in[k] = turn_constant(t, in[k])) < 0) return false;
     return true;
 }
 
