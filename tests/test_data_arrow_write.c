@@ -7,6 +7,7 @@
 #include "check.h"
 #include "data/arrow_build.h"
 #include "data/arrow_form.h"
+#include "data/arrow_kinds.h"
 #include "data/csv_form.h"
 #include "data/half.h"
 #include "data/json.h"
@@ -131,6 +132,61 @@ static void test_empty_columns(int64_t rows, bool taken)
     CHECK(!taken || (more && back.rows == rows && arrow_value(&arena, &back.column[1], rows - 1).kind == V_MAP));
     batches_close(r);
     arena_free(&arena);
+}
+
+/* One row, written and read again. */
+static bool row_comes_back(Arena *arena, ArrowField *field, ArrowColumn *column)
+{
+    Buf out = { .arena = arena };
+    const ArrowFields fields = { field, 1, NULL, 0 };
+    const ArrowBatch batch = { .rows = 1, .column = column };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    BatchReader *r;
+    ArrowBatch back;
+    bool more;
+    CHECK(arrow_create_stream(arena, &fields, &to, &w, &err) && batches_add(w, &batch, &err) && batches_end(w, &err));
+    batches_drop(w);
+    Str bytes = buf_view(&out);
+    const bool ok = open_table(arena, &bytes, &r) && batches_next(r, arena, &back, &more, &err) && more;
+    batches_close(r);
+    return ok;
+}
+
+/* A row of a million items, each of some columns that take next to no bytes. */
+static void test_large_rows(void)
+{
+    TEST("rows of many values in few bytes");
+    enum { ITEMS = 1 << 20, MOST = 20 };
+    static char zeros[ITEMS];
+    static const int32_t ends[] = { 0, ITEMS };
+    ArrowField number = { .name = STR("n"), .kind = ARROW_INT, .param = { 8, 1 } };
+    ArrowField run[] = { { .name = STR("ends"), .kind = ARROW_INT, .param = { 32, 1 } }, number };
+    ArrowField plain = { .name = STR("p"), .kind = ARROW_LIST, .child = &number, .children = 1 }, words = plain;
+    words.encoded = words.index_signed = true, words.index_bits = 8, words.dictionary = 1;
+    ArrowColumn numbers = { .field = &number, .length = ITEMS, .data = { zeros, ITEMS } };
+    ArrowColumn word = { .field = &plain, .length = 1, .child = &numbers, .offsets = { (const char *)ends, sizeof ends } };
+    const ArrowValues values = { .id = 1, .version = 1, .part = &word, .parts = 1, .length = 1 };
+    ArrowColumn runs[] = { { .field = &run[0], .length = 1, .data = { (const char *)&ends[1], sizeof *ends } },
+                           { .field = &run[1], .length = 1, .data = { zeros, 1 } } };
+    const ArrowField kinds[] = { { .name = STR("none"), .kind = ARROW_NULL, .nullable = true },
+                                 { .name = STR("runs"), .kind = ARROW_RUN_END, .child = run, .children = 2 }, words };
+    const ArrowColumn made[] = { { .length = ITEMS, .nulls = ITEMS }, { .length = ITEMS, .child = runs },
+                                 { .length = 1, .data = { zeros, 1 }, .values = &values } };
+    for (int i = 0; i < 2 * (int)COUNT(kinds); i++) {
+        Arena arena = { 0 };
+        ArrowField member[MOST], each = { .name = STR("each"), .kind = ARROW_STRUCT, .child = member };
+        ArrowField list = { .name = STR("list"), .kind = ARROW_LIST, .child = &each, .children = 1 };
+        ArrowColumn column[MOST], inside = { .field = &each, .length = made[i / 2].length, .child = column };
+        const int32_t offsets[] = { 0, (int32_t)inside.length };
+        ArrowColumn all = { .field = &list, .length = 1, .child = &inside, .offsets = { (const char *)offsets, sizeof offsets } };
+        each.children = i % 2 ? MOST : 1;
+        for (int k = 0; k < each.children; k++)
+            member[k] = kinds[i / 2], column[k] = made[i / 2], column[k].field = &member[k];
+        const bool taken = row_comes_back(&arena, &list, &all);
+        if (!CHECK(taken ? i % 2 == 0 : i % 2 && err.code == EF_TOO_LARGE)) printf("  %d: %s\n", i, err.message);
+        arena_free(&arena);
+    }
 }
 
 /* ---- results ---- */
@@ -375,6 +431,7 @@ int main(void)
     test_replaced();
     test_empty_columns(10000000, true);
     test_empty_columns((int64_t)1 << 40, false);
+    test_large_rows();
     test_results((ArrowVectors){ 0 });
     test_results((ArrowVectors){ .fixed = 3 });
     test_other_lengths();

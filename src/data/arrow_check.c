@@ -146,7 +146,7 @@ static bool check_array(const ArrowColumn *a, int64_t rows, Err *err)
 /* ---- how many values is an entry? ---- */
 typedef struct ArrowSpread {
     uint64_t entry, all;     /* values of the largest entry, and of all together; at most MANY */
-    uint64_t stored;         /* entries of the arrays, which are in the file */
+    uint64_t stored;         /* entries that are in the file, with bytes of their own */
 } ArrowSpread;
 #define MANY ((uint64_t)1 << 40)
 
@@ -157,11 +157,26 @@ static uint64_t spread_times(uint64_t n, uint64_t each)
     return each && n > MANY / each ? MANY : n * each;
 }
 
-/* Entries may be lists of the same items; so may those of a dictionary, of runs and of dense unions. */
+/* An entry, or something inside of it, has bytes that are no other's. */
+static bool takes_bytes(const ArrowField *f)
+{
+    const ArrowLayout layout = arrow_kinds[f->kind].layout;
+    if (f->encoded) return true;
+    if (layout == LAYOUT_NONE || layout == LAYOUT_RUNS) return false;
+    if (layout == LAYOUT_FIXED) return arrow_width(f) > 0;
+    if (layout != LAYOUT_CHILDREN) return true;
+    bool takes = false;
+    for (int i = 0; !takes && i < f->children; i++) takes = takes_bytes(&f->child[i]);
+    return takes && (f->kind != ARROW_FIXED_LIST || f->param[0]);
+}
+
+/* Entries may be lists of the same items; so may those of a dictionary, of runs and of dense unions. Those without
+ * bytes may be any number. */
 static bool shares_entries(const ArrowField *f)
 {
     const ArrowLayout layout = arrow_kinds[f->kind].layout;
-    bool shares = f->encoded || layout == LAYOUT_LIST_VIEW || layout == LAYOUT_RUNS || layout == LAYOUT_UNION;
+    bool shares = f->encoded || layout == LAYOUT_LIST_VIEW || layout == LAYOUT_RUNS || layout == LAYOUT_UNION ||
+                  !takes_bytes(f);
     for (int i = 0; !shares && i < f->children; i++) shares = shares_entries(&f->child[i]);
     return shares;
 }
@@ -192,15 +207,11 @@ static void list_items(const ArrowColumn *a, uint64_t *largest, uint64_t *all)
     }
 }
 
+/* What the dictionary stores is counted once, where it was read: many columns may have it. */
 static ArrowSpread spread_of_values(const ArrowColumn *a)
 {
-    ArrowSpread s = { .stored = (uint64_t)a->length };
-    for (int i = 0; a->values && i < a->values->parts; i++) {
-        const ArrowSpread part = spread_of(&a->values->part[i]);
-        s.entry = MAX(s.entry, part.entry), s.stored += part.stored;
-    }
-    s.all = spread_times((uint64_t)a->length, s.entry);
-    return s;
+    const uint64_t most = a->values->most;
+    return (ArrowSpread){ most, spread_times((uint64_t)a->length, most), (uint64_t)a->length };
 }
 
 /* Of a column whose entries lie inside of their buffers. */
@@ -214,7 +225,7 @@ static ArrowSpread spread_of(const ArrowColumn *a)
     if (a->length == 0) return (ArrowSpread){ 0 };
     if (f->encoded) return spread_of_values(a);
     spread_children(a, &s, &largest);
-    s.stored += length;
+    s.stored += takes_bytes(f) ? length : 0;
     if (layout == LAYOUT_RUNS || layout == LAYOUT_UNION) {
         s.entry = largest; /* of runs: of their values, since ends are numbers */
         s.all = spread_times(length, s.entry);
@@ -231,12 +242,17 @@ static ArrowSpread spread_of(const ArrowColumn *a)
     return s;
 }
 
+uint64_t arrow_entry_most(const ArrowColumn *a)
+{
+    return spread_of(a).entry;
+}
+
 bool arrow_check(const ArrowColumn *a, int64_t rows, Err *err)
 {
     if (!check_array(a, rows, err)) return false;
     if (!shares_entries(a->field)) return true;
     const ArrowSpread s = spread_of(a);
     if (s.entry <= MAX(VALUES_MOST, s.stored)) return true;
-    return fail(err, EF_TOO_LARGE, "Arrow: column \"%.*s\": found an entry of more than %d values, which lists share",
-                (int)MIN(a->field->name.n, 60), a->field->name.p, VALUES_MOST);
+    return fail(err, EF_TOO_LARGE, "Arrow: column \"%.*s\": found an entry of more than %d values, which are not all "
+                "in the file", (int)MIN(a->field->name.n, 60), a->field->name.p, VALUES_MOST);
 }

@@ -38,6 +38,7 @@ int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 /* A column that was read: its entries lie inside of its buffers, and none is made of more values than memory has room
  * for. rows: of the batch, 0 of a dictionary's. */
 bool arrow_check(const ArrowColumn *, int64_t rows, Err *);
+uint64_t arrow_entry_most(const ArrowColumn *); /* of one that was checked: values of its largest entry */
 
 struct ArrowValues {         /* parts in the order in which they came */
     int64_t id;
@@ -45,6 +46,7 @@ struct ArrowValues {         /* parts in the order in which they came */
     ArrowColumn *part;
     int parts, room;
     int64_t length;
+    uint64_t most;           /* of what was read: values of the largest entry */
 };
 
 #endif

@@ -467,6 +467,7 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
         *values = (ArrowValues){ .id = id, .version = ++r->versions };
     *next_part(r, values) = a;
     values->length += a.length;
+    values->most = MAX(values->most, arrow_entry_most(&a));
     return true;
 }
 
