@@ -189,6 +189,27 @@ static void test_large_rows(void)
     }
 }
 
+/* A union has a byte to say which of its columns an entry is of; more of them than that would only take time. */
+static void test_wide_unions(void)
+{
+    TEST("unions of many columns");
+    enum { MOST = 129 };
+    for (int n = MOST - 1; n <= MOST; n++) {
+        Arena arena = { 0 };
+        ArrowField member[MOST];
+        ArrowColumn column[MOST];
+        ArrowField which = { .name = STR("u"), .kind = ARROW_UNION, .child = member, .children = n };
+        ArrowColumn all = { .field = &which, .length = 1, .child = column, .data = { "\x7f", 1 } };
+        for (int k = 0; k < n; k++) {
+            member[k] = (ArrowField){ .name = STR("none"), .kind = ARROW_NULL, .nullable = true };
+            column[k] = (ArrowColumn){ .field = &member[k], .length = 1, .nulls = 1 };
+        }
+        CHECK(row_comes_back(&arena, &which, &all) == (n < MOST));
+        if (n == MOST) CHECK(strstr(err.message, "129 columns inside of the type union"));
+        arena_free(&arena);
+    }
+}
+
 /* ---- results ---- */
 static const Field part[] = {
     { "label", 1, F_STR, .required = true }, { "start", 2, F_I32, .required = true }, { "score", 3, F_F32 }, { 0 },
@@ -432,6 +453,7 @@ int main(void)
     test_empty_columns(10000000, true);
     test_empty_columns((int64_t)1 << 40, false);
     test_large_rows();
+    test_wide_unions();
     test_results((ArrowVectors){ 0 });
     test_results((ArrowVectors){ .fixed = 3 });
     test_other_lengths();

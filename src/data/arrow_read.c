@@ -8,6 +8,7 @@
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
+enum { UNION_MOST = 128 }; /* a byte says which */
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
 #define LENGTH_MOST ((int64_t)1 << 40)
 
@@ -170,7 +171,7 @@ static bool has_its_children(const ArrowField *f)
 {
     const ArrowLayout layout = arrow_kinds[f->kind].layout;
     const bool list = layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || f->kind == ARROW_FIXED_LIST;
-    if (layout == LAYOUT_UNION) return !f->codes || f->codes == f->children;
+    if (layout == LAYOUT_UNION) return f->children <= UNION_MOST && (!f->codes || f->codes == f->children);
     if (layout != LAYOUT_RUNS) return f->kind == ARROW_STRUCT || f->children == list;
     const ArrowField *ends = f->child;
     return f->children == 2 && ends->kind == ARROW_INT && ends->param[0] > 8 && ends->param[1] && !ends->encoded;
