@@ -12,6 +12,8 @@
  * NonZero makes shapes depend on data, so these must happen before symbols are looked for. */
 #include "graph.h"
 
+enum { FEW = 5 }; /* tokens at which shapes are looked at */
+
 typedef struct Index {
     Graph *g;
     Symbols s;
@@ -125,11 +127,19 @@ static void gather_rows(Graph *g, int64_t columns, int *i, int data, int index)
     g->node[*i] = last;
 }
 
+/* Transpose(NonZero(condition)): where it holds, a row for each place */
+static const GraphNode *match_places(const Graph *g, int value)
+{
+    const GraphNode *turned = maker(g, value, "Transpose");
+    size_t rank;
+    const int64_t *perm = turned ? onnx_ints(turned->node, "perm", &rank) : NULL;
+    return turned && (!perm || (rank == 2 && perm[0] == 1)) ? maker(g, turned->in[0], "NonZero") : NULL;
+}
+
 /* ScatterND(x, Transpose(NonZero(condition)), Expand(c)) */
 static bool match_fill(const Graph *g, const GraphNode *n, int *condition, int *number)
 {
-    const GraphNode *turned = graph_is(n, "ScatterND") ? maker(g, n->in[1], "Transpose") : NULL;
-    const GraphNode *where = turned ? maker(g, turned->in[0], "NonZero") : NULL;
+    const GraphNode *where = graph_is(n, "ScatterND") ? match_places(g, n->in[1]) : NULL;
     double ignored;
     if (!where || onnx_attr(n->node, "reduction")) return false;
     *condition = where->in[0], *number = unwrapped(g, n->in[2]);
@@ -164,7 +174,7 @@ static const bool *index_makers(const Graph *g, Arena *arena, int one, int two)
 }
 
 /* Shapes of two values, and of all they are made of, at one size, as far as they do not depend on data. */
-static bool infer_once(const Graph *g, Arena *arena, int one, int two, Inferred *at)
+static bool infer_once(const Graph *g, Arena *arena, int64_t tokens, int one, int two, Inferred *at)
 {
     Err ignored;
     *at = graph_inferred(g, arena);
@@ -172,7 +182,7 @@ static bool infer_once(const Graph *g, Arena *arena, int one, int two, Inferred 
     for (int i = 0; i < g->n_input; i++) {
         int64_t B, S;
         graph_declares(g, g->input[i], &B, &S);
-        if (!graph_bind_input(g, g->input[i], B ? B : 2, S ? S : 5, &at->t[g->input[i]], &ignored))
+        if (!graph_bind_input(g, g->input[i], B ? B : 2, S ? S : tokens, &at->t[g->input[i]], &ignored))
             return false;
     }
     return graph_infer(g, arena, at, &ignored);
@@ -183,8 +193,7 @@ static bool match_last(const Graph *g, const GraphNode *n, int *data, int *condi
 {
     const GraphNode *view = graph_is(n, "Gather") ? maker(g, n->in[0], "Reshape") : NULL;
     const GraphNode *taken = view && view->n_in == 2 ? maker(g, view->in[0], "GatherND") : NULL;
-    const GraphNode *turned = taken ? maker(g, taken->in[1], "Transpose") : NULL;
-    const GraphNode *where = turned ? maker(g, turned->in[0], "NonZero") : NULL;
+    const GraphNode *where = taken ? match_places(g, taken->in[1]) : NULL;
     double index;
     if (!where || onnx_int(n->node, "axis", 0) != 1 || onnx_int(taken->node, "batch_dims", 0) ||
         !graph_scalar(g, n->in[1], &index) || index != -1 || g->value[n->in[1]].t.rank)
@@ -198,9 +207,12 @@ static bool is_length(const Graph *g, int v, int of, int axis)
     const GraphNode *entry = graph_producer(g, unwrapped(g, v));
     const bool part = (graph_is(entry, "Gather") || graph_is(entry, "Slice")) && entry->n_in > 1;
     const GraphNode *shape = part ? maker(g, entry->in[0], "Shape") : NULL;
-    double at;
-    return shape && shape->in[0] == of && !onnx_int(shape->node, "start", 0) && graph_scalar(g, entry->in[1], &at) &&
-           (at == axis || at == axis - 3);
+    double at, end;
+    if (!shape || shape->in[0] != of || onnx_int(shape->node, "start", 0) || onnx_attr(shape->node, "end") ||
+        !graph_scalar(g, entry->in[1], &at) || (at != axis && at != axis - 3))
+        return false;
+    if (graph_is(entry, "Gather")) return true;
+    return entry->n_in > 2 && graph_scalar(g, entry->in[2], &end) && (axis == 2 ? end > 2 : end == at + 1);
 }
 
 /* Tokens of rows, a truth for each, and a view of what is taken as rows again, [B, -1, C]. */
@@ -233,10 +245,12 @@ static void fill_last(Graph *g, Arena *scratch)
 {
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
-        Inferred at = { 0 };
+        Inferred at = { 0 }, longer = { 0 };
         int data, condition, shape;
         if (!n->op || !match_last(g, n, &data, &condition, &shape)) continue;
-        if (infer_once(g, scratch, data, condition, &at) && last_fits(g, &at, data, condition, shape))
+        if (infer_once(g, scratch, FEW, data, condition, &at) && last_fits(g, &at, data, condition, shape) &&
+            infer_once(g, scratch, FEW + 1, data, condition, &longer) &&
+            longer.t[data].dim[2] == at.t[data].dim[2]) /* columns, not as many as there are tokens */
             take_last(g, at.t[data].dim[2], &i, data, condition);
         arena_reset(scratch, 0);
     }
@@ -251,7 +265,7 @@ bool pass_fill(Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!n->op || !match_fill(g, n, &condition, &number)) continue;
-        if (!infer_once(g, &scratch, n->in[0], condition, &at)) break; /* each one found lets the next be seen */
+        if (!infer_once(g, &scratch, FEW, n->in[0], condition, &at)) break; /* each one found lets the next be seen */
         const Tensor *x = &at.t[n->in[0]], *c = &at.t[condition];
         bool whole = x->type != T_NONE && c->type == T_BOOL && tensor_same_shape(x, c) &&
                      x->type == g->value[number].t.type; /* not rows of x by a shorter condition */
