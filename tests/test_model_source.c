@@ -204,6 +204,7 @@ static void sentence_limits(void)
         { "{}", "{\"max_seq_length\":20,\"tokenizer_args\":{\"model_max_length\":12}}", "{}", 12 },
         { "{}", "{\"max_seq_length\":20,\"processor_kwargs\":{\"model_max_length\":30}}", "{}", 30 },
         { "{}", "{\"processing_kwargs\":{\"text\":{\"max_length\":10}},\"max_seq_length\":20}", "{\"model_max_length\":30}", 10 },
+        { "{}", "{\"processing_kwargs\":{\"text\":{\"max_length\":10},\"common\":{\"max_length\":9}}}", "{}", 9 },
         { "{\"max_length\":64}", "{\"processing_kwargs\":{\"text\":{\"max_length\":10}}}", "{}", 64 },
         { "{}", "{\"processing_kwargs\":{\"text\":{\"padding\":true}},\"max_seq_length\":20}", "{}", 20 },
     };

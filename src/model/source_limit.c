@@ -123,8 +123,10 @@ static bool read_file_limit(const Value *file, int *out, Err *err)
 /* The length that each call is given, else the one that the tokenizer is made with, else max_seq_length; 0: none. */
 static bool read_sentence_limit(const Value *file, int *out, Err *err)
 {
+    const Value *call = value_get(file, "processing_kwargs");
     const struct { const Value *map; const char *key; } order[] = {
-        { value_get(value_get(file, "processing_kwargs"), "text"), "max_length" },
+        { value_get(call, "common"), "max_length" },
+        { value_get(call, "text"), "max_length" },
         { value_get(file, "processor_kwargs"), "model_max_length" },
         { value_get(file, "tokenizer_args"), "model_max_length" },
         { file, "max_seq_length" },
