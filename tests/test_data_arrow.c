@@ -266,6 +266,34 @@ static void test_bombs(void)
     }
 }
 
+/* A schema of a few kilobytes whose columns all have the same metadata, which is copied for each. */
+static void test_shared_metadata(void)
+{
+    TEST("shared metadata");
+    enum { FIELDS = 4096, PAIRS = 1 << 13, SCHEMA = 1, NULL_TYPE = 1 };
+    Arena arena = { 0 };
+    Buf b = { .arena = &arena };
+    BatchReader *r;
+    FlatSlot root[] = { { 1, 1, SCHEMA }, { 2, FLAT_OFFSET } }, schema[] = { { 1, FLAT_OFFSET } };
+    FlatSlot field[] = { { 2, 1, NULL_TYPE }, { 6, FLAT_OFFSET } };
+    buf_add(&b, "\xff\xff\xff\xff\0\0\0\0\0\0\0\0", 12);
+    flat_point(&b, 8, flat_put_table(&b, root, COUNT(root)));
+    flat_point(&b, root[1].at, flat_put_table(&b, schema, COUNT(schema)));
+    const size_t fields = flat_put_offsets(&b, FIELDS), shared = flat_put_table(&b, field, COUNT(field));
+    flat_point(&b, schema[0].at, fields);
+    for (size_t i = 1; i <= FIELDS; i++) flat_point(&b, fields + 4 * i, shared);
+    const size_t pairs = flat_put_offsets(&b, PAIRS), pair = flat_put_table(&b, NULL, 0);
+    flat_point(&b, field[1].at, pairs);
+    for (size_t i = 1; i <= PAIRS; i++) flat_point(&b, pairs + 4 * i, pair);
+    flat_align(&b, 8);
+    const uint32_t n = (uint32_t)b.n - 8;
+    memcpy(b.p + 4, &n, sizeof n);
+    Bytes from = { buf_view(&b), 1000 };
+    CHECK(!arrow_open_stream(&arena, pull, &from, &r, &err) && strstr(err.message, "too much metadata"));
+    batches_close(r);
+    arena_free(&arena);
+}
+
 /* ---- streams one behind the other ---- */
 static Str golden(Arena *arena, const char *name)
 {
@@ -471,6 +499,7 @@ int main(void)
     test_unusual_damage();
     test_shared();
     test_bombs();
+    test_shared_metadata();
     test_broken("lz4.arrows");
     test_broken("zstd.arrow");
     test_broken("slice.arrows");

@@ -11,6 +11,7 @@ enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 <
 enum { UNION_MOST = 128 }; /* a byte says which */
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
 #define LENGTH_MOST ((int64_t)1 << 40)
+#define KEPT_MOST (4 * (size_t)META_MOST) /* bytes of a schema, here: its columns may all point to the same metadata */
 
 typedef struct ArrowMessage {
     int kind;
@@ -28,6 +29,7 @@ typedef struct ArrowReader {
     uint32_t next[2];
     ArrowFields schema;
     int fields;              /* of the schema, with all children */
+    size_t kept;             /* bytes of its names and metadata */
     bool *wanted;            /* [schema.n] */
     ArrowValues *values;     /* of each dictionary that has come */
     int dictionaries;
@@ -215,15 +217,31 @@ static bool has_dictionary(const ArrowField *f, int n)
     return false;
 }
 
+static bool has_room(ArrowReader *r, size_t bytes, Err *err)
+{
+    if (bytes > KEPT_MOST - r->kept) return refuse_arrow("found too much metadata", err);
+    r->kept += bytes;
+    return true;
+}
+
+static bool keep_text(ArrowReader *r, Str text, Str *out, Err *err)
+{
+    if (!has_room(r, text.n, err)) return false;
+    *out = (Str){ str_dup(r->arena, text), text.n };
+    return true;
+}
+
 static bool read_pairs(ArrowReader *r, const FlatTable *t, int id, ArrowPair **out, int *n, Err *err)
 {
     FlatVector v = flat_vector(t, id, 4);
     if (v.n > FIELDS_MOST) return refuse_arrow("found too much metadata", err);
+    if (!has_room(r, v.n * sizeof **out, err)) return false;
     *out = ARRAY(r->arena, ArrowPair, v.n);
     for (*n = 0; *n < (int)v.n; ++*n) {
         FlatTable pair = flat_vector_table(&v, (uint32_t)*n);
-        Str key = flat_str(&pair, 0), value = flat_str(&pair, 1);
-        (*out)[*n] = (ArrowPair){ { str_dup(r->arena, key), key.n }, { str_dup(r->arena, value), value.n } };
+        ArrowPair *to = &(*out)[*n];
+        if (!keep_text(r, flat_str(&pair, 0), &to->key, err) || !keep_text(r, flat_str(&pair, 1), &to->value, err))
+            return false;
     }
     return !r->broken || refuse_arrow("found metadata that leads out of its message", err);
 }
@@ -235,7 +253,7 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
     FlatTable type = *t;
     int64_t kind = (uint8_t)flat_int(t, 2, 1, 0);
     Str name = flat_str(t, 0);
-    f->name = (Str){ str_dup(r->arena, name), name.n };
+    if (!keep_text(r, name, &f->name, err)) return false;
     f->nullable = flat_int(t, 1, 1, 0);
     if (kind <= 0 || kind >= ARROW_KINDS)
         return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type number %d, wanted 1 to %d",
@@ -246,10 +264,7 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
         const ArrowParam *p = &arrow_kinds[kind].param[i];
         if (p->bytes) f->param[i] = typed ? flat_int(&type, i, p->bytes, p->otherwise) : p->otherwise;
     }
-    if (kind == ARROW_TIMESTAMP && typed) {
-        Str zone = flat_str(&type, 1);
-        f->zone = (Str){ str_dup(r->arena, zone), zone.n };
-    }
+    if (kind == ARROW_TIMESTAMP && typed && !keep_text(r, flat_str(&type, 1), &f->zone, err)) return false;
     if (kind == ARROW_UNION && typed) read_codes(r, &type, f);
     if (!read_pairs(r, t, 6, &f->pair, &f->pairs, err)) return false;
     f->uuid = kind == ARROW_FIXED_BINARY && f->param[0] == 16 && arrow_is_extension(f, "arrow.uuid");
@@ -509,7 +524,7 @@ static bool refuse_field(uint64_t at, int i, const ArrowField *found, const Arro
 static bool join_stream(ArrowReader *r, Arena *arena, const FlatTable *schema, uint64_t at, Err *err)
 {
     ArrowReader other = *r;
-    other.arena = arena, other.fields = 0;
+    other.arena = arena, other.fields = 0, other.kept = 0;
     if (!read_schema(&other, schema, err)) return false;
     if (r->broken) return refuse_arrow("found a schema that leads out of its message", err);
     if (other.schema.n != r->schema.n)
