@@ -259,6 +259,7 @@ static bool open_form(Records *s, const char *path, Err *err)
     if (!lines_head(&s->lines, few, &head, err)) return false;
     if (batch_form_begins(head) && !lines_head(&s->lines, all, &head, err)) return false;
     const BatchForm *found = batch_form_of_bytes(head, &stream);
+    if (!found && s->form == RECORDS_BATCHES && batch_form_encrypted(s->table, head)) found = s->table;
     if (found) s->table = found, s->form = RECORDS_BATCHES;
     if (s->form == RECORDS_BATCHES) return batches_open(s, path, stream || !found, err);
     if (s->form == RECORDS_CSV) return read_head(s, err);

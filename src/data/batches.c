@@ -70,8 +70,12 @@ const BatchForm *batch_form_of_bytes(Str head, bool *stream)
 {
     for (size_t i = 0; batch_forms[i]; i++) {
         *stream = begins_with(head, batch_forms[i]->stream);
-        if (*stream || begins_with(head, batch_forms[i]->file) || begins_with(head, batch_forms[i]->encrypted))
-            return batch_forms[i];
+        if (*stream || begins_with(head, batch_forms[i]->file)) return batch_forms[i];
     }
     return NULL;
+}
+
+bool batch_form_encrypted(const BatchForm *form, Str head)
+{
+    return begins_with(head, form->encrypted);
 }

@@ -68,7 +68,7 @@ static inline void batches_drop(BatchWriter *w) { if (w) w->close(w); } /* frees
 typedef struct BatchForm {
     const char *name;        /* of --input-format and --output-format */
     Str file, stream;        /* first bytes; n 0: there is no such form */
-    Str encrypted;           /* (optional) first bytes of a file that open_file refuses by name */
+    Str encrypted;           /* (optional) first bytes of a file that open_file refuses as what it is */
     const char *endings[6];  /* of the names of files; ends with NULL */
     bool end_needed;         /* what is written is of no use before its end, and cannot be gone on with */
     /* (optional) the whole file, mapped: views of it are handed out; absent: it is only written */
@@ -86,5 +86,6 @@ const BatchForm *batch_form_named(Str name);     /* NULL: none */
 const BatchForm *batch_form_of_path(Str path);   /* by its ending; NULL: none */
 bool batch_form_begins(Str head);               /* 4 bytes may be the beginning of one */
 const BatchForm *batch_form_of_bytes(Str head, bool *stream); /* by 8 bytes from the front; NULL: none */
+bool batch_form_encrypted(const BatchForm *, Str head); /* for a file said to be of that form: texts may begin so */
 
 #endif

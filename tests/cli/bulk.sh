@@ -81,6 +81,9 @@ printf '\357\273\277{"id":7,"text":"bus to Goa"}\r\n' >mark.jsonl && printf '\35
 prints "a byte order mark before JSON lines" '{"id":7,"entities":\[{"entity_group":"DEST",.*"start":7,' "$EF" map -m "$MODEL" mark.jsonl --aggregation simple
 prints "a byte order mark before lines" '"word":"goa","start":7,' "$EF" map -m "$MODEL" mark.txt --aggregation simple
 prints "and to infer" '"word":"goa","start":7,' "$EF" infer -m "$MODEL" -i mark.txt --aggregation simple -f jsonl
+printf 'PARENT_ID,text\n1,bus to Goa\n' >pare.csv && printf 'PAREIL: bus to Goa\n' >pare.txt
+works "a column whose name begins as encrypted Parquet does" "$EF" map -m "$MODEL" pare.csv --keep PARENT_ID
+works "a text that begins so" "$EF" map -m "$MODEL" pare.txt
 works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
 [ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
 check $? "map keeps every line, in order"
