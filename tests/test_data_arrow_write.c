@@ -7,6 +7,7 @@
 #include "check.h"
 #include "data/arrow_build.h"
 #include "data/arrow_form.h"
+#include "data/arrow_kinds.h"
 #include "data/csv_form.h"
 #include "data/half.h"
 #include "data/json.h"
@@ -129,6 +130,37 @@ static void test_empty_columns(int64_t rows, bool taken)
     Str bytes = buf_view(&out);
     CHECK(open_table(&arena, &bytes, &r) && batches_next(r, &arena, &back, &more, &err) == taken);
     CHECK(!taken || (more && back.rows == rows && arrow_value(&arena, &back.column[1], rows - 1).kind == V_MAP));
+    batches_close(r);
+    arena_free(&arena);
+}
+
+/* One dictionary for columns of two types: the values of the first would be read as those of the second. */
+static void test_one_dictionary(void)
+{
+    TEST("columns of two types with one dictionary");
+    Arena arena = { 0 };
+    Buf out = { .arena = &arena };
+    ArrowField small = { .name = STR("small"), .kind = ARROW_INT, .param = { 8, 1 }, .nullable = true };
+    const ArrowColumn values = { .field = &small, .length = 1, .data = STR("\7") };
+    ArrowValues all = { .id = 5, .part = (ArrowColumn *)&values, .parts = 1, .length = 1 };
+    ArrowField field[] = { small, { .name = STR("large"), .kind = ARROW_FLOAT, .param = { 2 }, .nullable = true } };
+    ArrowColumn column[COUNT(field)];
+    for (size_t i = 0; i < COUNT(field); i++) {
+        field[i].encoded = true, field[i].dictionary = 5, field[i].index_bits = 8;
+        column[i] = (ArrowColumn){ .field = &field[i], .length = 1, .data = STR("\0"), .values = &all };
+    }
+    const ArrowFields fields = { field, COUNT(field), NULL, 0 };
+    const ArrowBatch batch = { .rows = 1, .column = column };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    BatchReader *r;
+    ArrowBatch back;
+    bool more;
+    CHECK(arrow_create_stream(&arena, &fields, &to, &w, &err) && batches_add(w, &batch, &err) && batches_end(w, &err));
+    batches_drop(w);
+    Str bytes = buf_view(&out);
+    CHECK(open_table(&arena, &bytes, &r) && !batches_next(r, &arena, &back, &more, &err));
+    CHECK(strstr(err.message, "column \"large\": found entries outside"));
     batches_close(r);
     arena_free(&arena);
 }
@@ -375,6 +407,7 @@ int main(void)
     test_replaced();
     test_empty_columns(10000000, true);
     test_empty_columns((int64_t)1 << 40, false);
+    test_one_dictionary();
     test_results((ArrowVectors){ 0 });
     test_results((ArrowVectors){ .fixed = 3 });
     test_other_lengths();
