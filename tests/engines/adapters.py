@@ -138,6 +138,8 @@ class Engines(unittest.TestCase):
         found = frame.select(adapter.encoder(ANSWERS, list(BOTH), program=PROGRAM)(frame["q"], frame["page"]).alias("f")).to_pydict()["f"][0]
         self.assertIsNone(found["error"])
         self.assertTrue(found["answer"])
+        with self.assertRaisesRegex(TypeError, "keep: found it, wanted none"):
+            adapter.encoder(PACKAGE, keep=["id"])
 
 
 if __name__ == "__main__":
