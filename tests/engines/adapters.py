@@ -90,6 +90,8 @@ class Core(unittest.TestCase):
             stream_of(keep=["ids"])
         with self.assertRaisesRegex(TypeError, "found 'id', wanted a list"):
             stream_of(keep="id")
+        with self.assertRaisesRegex(ValueError, "ahead: found 0, wanted 1 or more"):
+            stream_of(ahead=0)
         for call in (lambda: stream_of(keep=["error"]), lambda: stream_of(keep="all"),
                      lambda: stream.schema(PACKAGE, keep=batch.schema)):
             with self.assertRaisesRegex(ValueError, "'error' is a column of the results"):
