@@ -70,6 +70,7 @@ has "also in lines" '^{"id":0,"day":"2024-02-29","time":"2024-02-29T12:30:05.250
 # ---- what is wrong ----
 refuses "another column" 'found no column "texd": did you mean "text"' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
 refuses "another column to keep" '--keep: found no column "prize": did you mean "price"' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
+refuses "pages of Arrow" '--compression gzip: found an output of arrow, wanted parquet' map "$GOLDEN/pyarrow.parquet" --compression gzip -o x.arrow
 refuses "a column of numbers" 'column "id": found the type int, wanted texts, or lists of two' map "$GOLDEN/pyarrow.parquet" --column id -o x.parquet
 [ ! -e x.parquet ]
 check $? "a column of numbers is refused before a row is"
