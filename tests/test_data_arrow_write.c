@@ -165,6 +165,52 @@ static void test_one_dictionary(void)
     arena_free(&arena);
 }
 
+/* Dictionaries that are replaced again and again take no memory but that of the batches that are there. */
+static void test_many_dictionaries(void)
+{
+    TEST("dictionaries that are replaced again and again");
+    enum { BATCHES = 40, WIDE = 100000, HELD = 3 };
+    Arena arena = { 0 }, reader = { 0 }, batches[HELD] = { 0 };
+    Buf out = { .arena = &arena };
+    ArrowField text = { .name = STR("text"), .kind = ARROW_UTF8, .nullable = true }, field = text;
+    char *bytes = ARRAY(&arena, char, WIDE);
+    const int32_t ends[] = { 0, WIDE };
+    const ArrowColumn value = { .field = &text, .length = 1, .offsets = { (const char *)ends, sizeof ends },
+                                .data = { bytes, WIDE } };
+    ArrowValues all = { .part = (ArrowColumn *)&value, .parts = 1, .length = 1 };
+    field.encoded = true, field.index_bits = 8;
+    ArrowColumn column = { .field = &field, .length = 1, .data = STR("\0"), .values = &all };
+    const ArrowFields fields = { &field, 1, NULL, 0 };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    CHECK(arrow_create_stream(&arena, &fields, &to, &w, &err));
+    for (int i = 0; i < BATCHES; i++) {
+        memset(bytes, 'a' + i % 26, WIDE);
+        all.version++;
+        CHECK(batches_add(w, &(ArrowBatch){ .rows = 1, .column = &column }, &err));
+    }
+    CHECK(batches_end(w, &err));
+    batches_drop(w);
+    BatchReader *r;
+    ArrowBatch batch[HELD];
+    bool more;
+    Str stream = buf_view(&out);
+    CHECK(open_table(&reader, &stream, &r));
+    for (int i = 0; i < BATCHES; i++) {
+        if (i >= HELD) batches_release(r);
+        arena_reset(&batches[i % HELD], 0);
+        if (!CHECK(batches_next(r, &batches[i % HELD], &batch[i % HELD], &more, &err) && more)) break;
+        for (int k = MAX(0, i + 1 - HELD); k <= i; k++) {
+            const Str now = arrow_value(&arena, &batch[k % HELD].column[0], 0).s;
+            CHECK(now.n == WIDE && now.p[0] == 'a' + k % 26 && now.p[WIDE - 1] == 'a' + k % 26);
+        }
+    }
+    CHECK(reader.total < 2 * 2 * WIDE);
+    batches_close(r);
+    for (int i = 0; i < HELD; i++) arena_free(&batches[i]);
+    arena_free(&reader), arena_free(&arena);
+}
+
 /* ---- results ---- */
 static const Field part[] = {
     { "label", 1, F_STR, .required = true }, { "start", 2, F_I32, .required = true }, { "score", 3, F_F32 }, { 0 },
@@ -408,6 +454,7 @@ int main(void)
     test_empty_columns(10000000, true);
     test_empty_columns((int64_t)1 << 40, false);
     test_one_dictionary();
+    test_many_dictionaries();
     test_results((ArrowVectors){ 0 });
     test_results((ArrowVectors){ .fixed = 3 });
     test_other_lengths();

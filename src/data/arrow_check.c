@@ -57,7 +57,7 @@ static bool same_type(const ArrowField *a, const ArrowField *b)
 static bool check_indexes(const ArrowColumn *a)
 {
     int64_t width = arrow_width(a->field);
-    const bool fits = a->values && same_type(a->field, a->values->part->field);
+    const bool fits = a->values && a->values->parts && same_type(a->field, a->values->part->field);
     bool ok = fits && a->data.n / (size_t)width >= (uint64_t)a->length;
     for (int64_t i = 0; ok && i < a->length; i++) {
         int64_t x = arrow_int(a->data, i, width, a->field->index_signed);
