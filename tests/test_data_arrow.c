@@ -61,6 +61,15 @@ static bool open_reader(Arena *arena, Bytes *from, BatchReader **r)
     return arrow_open_stream(arena, pull, from, r, &err);
 }
 
+/* The reader's own texts go with it. */
+static Value owned(Arena *arena, Value v)
+{
+    if (v.kind == V_STR || v.kind == V_BYTES) v.s.p = str_dup(arena, v.s);
+    for (size_t i = 0; v.kind == V_LIST && i < v.list.n; i++) v.list.items[i] = owned(arena, v.list.items[i]);
+    for (size_t i = 0; v.kind == V_MAP && i < v.map.n; i++) v.map.items[i].value = owned(arena, v.map.items[i].value);
+    return v;
+}
+
 /* All rows; false: an error. Values are asked for whatever they are. */
 static bool read_rows(Arena *arena, Bytes from, Value *rows, size_t *n, size_t most)
 {
@@ -73,7 +82,7 @@ static bool read_rows(Arena *arena, Bytes from, Value *rows, size_t *n, size_t m
             Value row = value_map(arena, (size_t)r->fields->n);
             for (int i = 0; i < r->fields->n; i++)
                 row.map.items[row.map.n++] = (Member){ r->fields->field[i].name,
-                                                       arrow_value(arena, &batch.column[i], k) };
+                                                       owned(arena, arrow_value(arena, &batch.column[i], k)) };
             rows[(*n)++] = row;
         }
     batches_close(r);

@@ -134,6 +134,85 @@ static void test_empty_columns(int64_t rows, bool taken)
     arena_free(&arena);
 }
 
+}
+
+/* One dictionary for columns of two types: the values of the first would be read as those of the second. */
+static void test_one_dictionary(void)
+{
+    TEST("columns of two types with one dictionary");
+    Arena arena = { 0 };
+    Buf out = { .arena = &arena };
+    ArrowField small = { .name = STR("small"), .kind = ARROW_INT, .param = { 8, 1 }, .nullable = true };
+    const ArrowColumn values = { .field = &small, .length = 1, .data = STR("\7") };
+    ArrowValues all = { .id = 5, .part = (ArrowColumn *)&values, .parts = 1, .length = 1 };
+    ArrowField field[] = { small, { .name = STR("large"), .kind = ARROW_FLOAT, .param = { 2 }, .nullable = true } };
+    ArrowColumn column[COUNT(field)];
+    for (size_t i = 0; i < COUNT(field); i++) {
+        field[i].encoded = true, field[i].dictionary = 5, field[i].index_bits = 8;
+        column[i] = (ArrowColumn){ .field = &field[i], .length = 1, .data = STR("\0"), .values = &all };
+    }
+    const ArrowFields fields = { field, COUNT(field), NULL, 0 };
+    const ArrowBatch batch = { .rows = 1, .column = column };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    BatchReader *r;
+    ArrowBatch back;
+    bool more;
+    CHECK(arrow_create_stream(&arena, &fields, &to, &w, &err) && batches_add(w, &batch, &err) && batches_end(w, &err));
+    batches_drop(w);
+    Str bytes = buf_view(&out);
+    CHECK(open_table(&arena, &bytes, &r) && !batches_next(r, &arena, &back, &more, &err));
+    CHECK(strstr(err.message, "column \"large\": found entries outside"));
+    batches_close(r);
+    arena_free(&arena);
+}
+
+/* Dictionaries that are replaced again and again take no memory but that of the batches that are there. */
+static void test_many_dictionaries(void)
+{
+    TEST("dictionaries that are replaced again and again");
+    enum { BATCHES = 40, WIDE = 100000, HELD = 3 };
+    Arena arena = { 0 }, reader = { 0 }, batches[HELD] = { 0 };
+    Buf out = { .arena = &arena };
+    ArrowField text = { .name = STR("text"), .kind = ARROW_UTF8, .nullable = true }, field = text;
+    char *bytes = ARRAY(&arena, char, WIDE);
+    const int32_t ends[] = { 0, WIDE };
+    const ArrowColumn value = { .field = &text, .length = 1, .offsets = { (const char *)ends, sizeof ends },
+                                .data = { bytes, WIDE } };
+    ArrowValues all = { .part = (ArrowColumn *)&value, .parts = 1, .length = 1 };
+    field.encoded = true, field.index_bits = 8;
+    ArrowColumn column = { .field = &field, .length = 1, .data = STR("\0"), .values = &all };
+    const ArrowFields fields = { &field, 1, NULL, 0 };
+    const BatchOut to = { .put = put, .context = &out };
+    BatchWriter *w;
+    CHECK(arrow_create_stream(&arena, &fields, &to, &w, &err));
+    for (int i = 0; i < BATCHES; i++) {
+        memset(bytes, 'a' + i % 26, WIDE);
+        all.version++;
+        CHECK(batches_add(w, &(ArrowBatch){ .rows = 1, .column = &column }, &err));
+    }
+    CHECK(batches_end(w, &err));
+    batches_drop(w);
+    BatchReader *r;
+    ArrowBatch batch[HELD];
+    bool more;
+    Str stream = buf_view(&out);
+    CHECK(open_table(&reader, &stream, &r));
+    for (int i = 0; i < BATCHES; i++) {
+        if (i >= HELD) batches_release(r);
+        arena_reset(&batches[i % HELD], 0);
+        if (!CHECK(batches_next(r, &batches[i % HELD], &batch[i % HELD], &more, &err) && more)) break;
+        for (int k = MAX(0, i + 1 - HELD); k <= i; k++) {
+            const Str now = arrow_value(&arena, &batch[k % HELD].column[0], 0).s;
+            CHECK(now.n == WIDE && now.p[0] == 'a' + k % 26 && now.p[WIDE - 1] == 'a' + k % 26);
+        }
+    }
+    CHECK(reader.total < 2 * 2 * WIDE);
+    batches_close(r);
+    for (int i = 0; i < HELD; i++) arena_free(&batches[i]);
+    arena_free(&reader), arena_free(&arena);
+}
+
 /* One row, written and read again. */
 static bool row_comes_back(Arena *arena, ArrowField *field, ArrowColumn *column)
 {
@@ -452,6 +531,8 @@ int main(void)
     test_replaced();
     test_empty_columns(10000000, true);
     test_empty_columns((int64_t)1 << 40, false);
+    test_one_dictionary();
+    test_many_dictionaries();
     test_large_rows();
     test_wide_unions();
     test_results((ArrowVectors){ 0 });

@@ -496,6 +496,41 @@ static void test_pages(void)
     arena_free(&arena);
 }
 
+/* A null in a column, a struct or a list whose type has none is no zero. Below a null struct nothing is asked. */
+static void test_required(void)
+{
+    TEST("nulls where the type has none");
+    Arena arena = { 0 };
+    static const int32_t ends[] = { 0, 1, 2 };
+    static const int64_t numbers[] = { 7, 8 };
+    const Str first = { "\1", 1 }, data = { (const char *)numbers, sizeof numbers };
+    const ArrowField number = { .name = STR("n"), .kind = ARROW_INT, .param = { 64, 1 } };
+    ArrowField field[] = { number, number, number };
+    field[1].kind = ARROW_STRUCT, field[2].kind = ARROW_LIST;
+    for (int i = 1; i < 3; i++) field[i].children = 1, field[i].child = (ArrowField *)&number;
+    const ArrowColumn there = { .field = &number, .length = 2, .data = data };
+    ArrowColumn null = there;
+    null.nulls = 1, null.valid = first;
+    for (size_t kind = 0; kind < COUNT(field); kind++)
+        for (int inside = 0; inside < 2; inside++) {
+            Buf file = { 0 };
+            BatchWriter *w;
+            field[kind].nullable = kind == 1 && inside;
+            ArrowColumn column = { .field = &field[kind], .length = 2, .offsets = { (const char *)ends, sizeof ends },
+                                   .data = data, .child = inside ? &null : (ArrowColumn *)&there };
+            if (!inside || kind == 1) column.nulls = 1, column.valid = first;
+            const ArrowFields fields = { &field[kind], 1, NULL, 0 };
+            const BatchOut to = { .put = put_buf, .context = &file };
+            const ArrowBatch batch = { .rows = 2, .column = &column };
+            const bool legal = inside && kind < 2; /* no null at all; one below a null struct */
+            CHECK(parquet_create_file(&arena, &fields, &to, &w, &err));
+            CHECK(batches_add(w, &batch, &err) == legal && (legal || says(&err, "column \"n\": found a null")));
+            batches_drop(w);
+            buf_free(&file);
+        }
+    arena_free(&arena);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "turn") == 0) return turn_main(argc, argv);
@@ -514,5 +549,6 @@ int main(int argc, char **argv)
     test_broken("int96.parquet");
     test_lies();
     test_pages();
+    test_required();
     return finish();
 }

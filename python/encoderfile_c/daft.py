@@ -25,6 +25,8 @@ def encoder(package: str, column: str | Sequence[str] = "text", threads: int = 1
     import daft
     from daft.udf.metrics import increment_counter
 
+    if "keep" in options:
+        raise TypeError("keep: found it, wanted none: the frame keeps its columns beside the answers'")
     names = list(_stream.sent(column, options))
     found = _stream.schema(package, column=column, **options)
     dtype = daft.DataType.from_arrow_type(pa.struct(list(found)))

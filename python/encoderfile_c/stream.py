@@ -197,6 +197,8 @@ def stream(package: str, batches: Iterable[pa.RecordBatch], column: Columns = "t
            ahead: int = 4, program: str | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
     """Answers to record batches, one for each, by one process. At most `ahead` batches are under way. batches: an iterable of
     them, or what exports a stream of Arrow: a table, a frame."""
+    if ahead < 1:
+        raise ValueError(f"ahead: found {ahead}, wanted 1 or more")  # with none under way nothing would ever be sent
     if hasattr(batches, "__arrow_c_stream__") and not isinstance(batches, pa.RecordBatchReader):
         batches = pa.RecordBatchReader.from_stream(batches)
     source = iter(batches)

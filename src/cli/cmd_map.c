@@ -541,7 +541,8 @@ static bool map_run(Args *a, Err *err)
     const char *const standard[] = { "-" }, *const *path = a->n_text ? a->text : standard;
     int n = MAX(a->n_text, 1);
     const char *to = args_value(a, "output");
-    if (args_has(a, "checkpoint") && !parts_inputs(&a->arena, a->text, a->n_text, &path, &n, err)) return false;
+    const char *own = args_value(a, "checkpoint");
+    if (own && !parts_inputs(&a->arena, own, a->text, a->n_text, &path, &n, err)) return false;
     if (a->n_text > 1 && !args_has(a, "checkpoint"))
         return fail(err, EF_USAGE, "map: found %d files, wanted one, or --checkpoint DIR, which takes several",
                     a->n_text);

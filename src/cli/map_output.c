@@ -76,6 +76,9 @@ bool output_choose(Args *a, const BatchForm *input, MapOutput *o, Err *err)
     if (!name_fits(o, form, err)) return false;
     o->form = form ? batch_form_named(str_of(form)) : usual_form(o, input);
     if (!o->form) return tables_only(a, err);
+    if (o->form != &batch_form_parquet && args_int(a, "compression"))
+        return fail(err, EF_USAGE, "--compression %s: found an output of %s, wanted parquet, whose pages it packs",
+                    args_value(a, "compression"), o->form->name);
     if (o->pipe && !o->form->create_stream)
         return fail(err, EF_USAGE, "--output-format %s: found %s, wanted a file", o->form->name,
                     o->path ? o->path : "no --output");

@@ -76,8 +76,31 @@ static bool folder_names(Arena *arena, const char *folder, const char *pattern, 
     return true;
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* What this checkpoint is made of is no input, though a folder or a pattern may have it; parts of another one are. */
+static bool is_own(Arena *arena, const char *own, const char *path)
+{
+    static const char *const parts[] = { "part-*-*.parquet", "part-*-*.parquet.tmp.??????", "run.json.tmp.??????" };
+    const char *folder = path_dir(arena, path), *name = str_dup(arena, path_name(path));
+    bool part = false;
+    for (size_t i = 0; i < COUNT(parts); i++) part |= fnmatch(parts[i], name, 0) == 0;
+    if (part) return same_folder(folder, own);
+    return (strcmp(name, "run.json") == 0 || strcmp(name, "lock") == 0) &&
+           file_is(path_join(arena, folder, STR("run.json"))) && file_is(path_join(arena, folder, STR("lock")));
+}
+
+static void add_file(Arena *arena, Buf *list, const char *own, const char *path)
+{
+    if (!is_own(arena, own, path)) add_name(list, path);
+}
+
 /* All files below it whose names say their form. */
-static bool add_folder(Arena *arena, Buf *list, const char *folder, int depth, Err *err)
+static bool add_folder(Arena *arena, Buf *list, const char *own, const char *folder, int depth, Err *err)
 {
     enum { DEEPEST = 32 };
     Buf names = { .arena = arena };
@@ -86,24 +109,25 @@ static bool add_folder(Arena *arena, Buf *list, const char *folder, int depth, E
         return fail(err, EF_IO, "%s: cannot be read: %s", folder, strerror(errno));
     for (size_t i = 0; i < names.n / sizeof(char *); i++) {
         const char *path = path_join(arena, folder, str_of(((const char *const *)(void *)names.p)[i]));
-        if (dir_is(path) && !add_folder(arena, list, path, depth + 1, err)) return false;
-        if (file_is(path) && records_know(path)) add_name(list, path);
+        if (dir_is(path) && !add_folder(arena, list, own, path, depth + 1, err)) return false;
+        if (file_is(path) && records_know(path)) add_file(arena, list, own, path);
     }
     return true;
 }
 
-static bool add_input(Arena *arena, Buf *list, const char *path, Err *err)
+static bool add_input(Arena *arena, Buf *list, const char *own, const char *path, Err *err)
 {
     const size_t before = list->n;
-    if (!dir_is(path)) return add_name(list, path), true;
-    return add_folder(arena, list, path, 0, err) &&
-           (list->n > before || fail(err, EF_INVALID_INPUT, "%s: found a folder without files of a known ending, "
-                                     "wanted .parquet, .arrow, .jsonl, .csv or .txt", path));
+    if (!dir_is(path)) return add_file(arena, list, own, path), true;
+    return add_folder(arena, list, own, path, 0, err) &&
+           (list->n > before || same_folder(path, own) ||
+            fail(err, EF_INVALID_INPUT, "%s: found a folder without files of a known ending, wanted .parquet, .arrow, "
+                 ".jsonl, .csv or .txt", path));
 }
 
 /* What is there of a pattern: its first part in the folder, the rest below that. glob() would bring the C library's
  * database of users along. */
-static bool match_below(Arena *arena, Buf *list, const char *folder, const char *pattern, Err *err)
+static bool match_below(Arena *arena, Buf *list, const char *own, const char *folder, const char *pattern, Err *err)
 {
     const size_t n = strcspn(pattern, "/");
     const char *part = str_dup(arena, (Str){ pattern, n }), *rest = pattern + n + strspn(pattern + n, "/");
@@ -113,25 +137,27 @@ static bool match_below(Arena *arena, Buf *list, const char *folder, const char 
     for (size_t i = 0; i < names.n / sizeof(char *); i++) {
         const char *path = str_format(arena, "%s%s", folder, ((const char *const *)(void *)names.p)[i]);
         const bool folder_there = dir_is(path);
-        if (*rest && folder_there && !match_below(arena, list, str_format(arena, "%s/", path), rest, err)) return false;
-        if (!*rest && (folder_there || file_is(path)) && !add_input(arena, list, path, err)) return false;
+        if (*rest && folder_there && !match_below(arena, list, own, str_format(arena, "%s/", path), rest, err))
+            return false;
+        if (!*rest && (folder_there || file_is(path)) && !add_input(arena, list, own, path, err)) return false;
     }
     return true;
 }
 
-static bool match_names(Arena *arena, Buf *list, const char *pattern, Err *err)
+static bool match_names(Arena *arena, Buf *list, const char *own, const char *pattern, Err *err)
 {
     const size_t before = list->n, root = strspn(pattern, "/");
-    return match_below(arena, list, root ? "/" : "", pattern + root, err) &&
+    return match_below(arena, list, own, root ? "/" : "", pattern + root, err) &&
            (list->n > before || fail(err, EF_INVALID_INPUT, "%s: found no file that matches", pattern));
 }
 
-bool parts_inputs(Arena *arena, const char *const *given, int n, const char *const **out, int *count, Err *err)
+bool parts_inputs(Arena *arena, const char *own, const char *const *given, int n, const char *const **out, int *count,
+                  Err *err)
 {
     Buf list = { .arena = arena };
     for (int i = 0; i < n; i++) {
         const bool pattern = strpbrk(given[i], "*?[") && !file_is(given[i]) && !dir_is(given[i]);
-        if (!(pattern ? match_names : add_input)(arena, &list, given[i], err)) return false;
+        if (!(pattern ? match_names : add_input)(arena, &list, own, given[i], err)) return false;
     }
     *out = (const char *const *)list.p;
     *count = (int)(list.n / sizeof(char *));

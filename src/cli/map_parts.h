@@ -19,8 +19,10 @@ typedef struct PartsKey {    /* must be the same in every run; kept in run.json 
 } PartsKey;
 
 /* Inputs as they were given: names with * ? or [ in any part stand for what matches, a folder for all files below
- * it whose names say their form; in order. What begins with . or _ is left out. */
-bool parts_inputs(Arena *, const char *const *given, int n, const char *const **out, int *count, Err *);
+ * it whose names say their form; in order. What begins with . or _ is left out, and so are the files of the checkpoint
+ * in the folder `own`. */
+bool parts_inputs(Arena *, const char *own, const char *const *given, int n, const char *const **out, int *count,
+                  Err *);
 /* Makes the folder and locks it. */
 bool parts_open(Arena *, const char *folder, bool gzip, MapParts **, Err *);
 /* The next input; fields: the table's, which outlive it. *skip: rows that whole parts have; *whole: it is done. The

@@ -123,6 +123,7 @@ static bool check_batches(MapResume *r, Err *err)
     bool more;
     for (size_t i = 0; i < r->found.n; i++) {
         const int64_t rows = r->found.rows[i];
+        if (i) batches_release(r->before);
         arena_reset(&r->rows, 1 << 20);
         if (!batches_next(r->before, &r->rows, &r->batch, &more, err)) return false;
         if (!(batches ? check_batch : check_rows)(r, rows, i + 1, err)) return false;

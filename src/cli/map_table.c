@@ -113,6 +113,8 @@ static ArrowColumn *batch_columns(MapTable *t)
     }
     if (t->keep) arrow_build_columns(t->keep, &t->scratch, column);
     arrow_build_columns(t->result, &t->scratch, column + t->kept);
+    for (int i = t->kept; i < t->kept + t->results; i++)
+        if (!column[i].field->nullable) column[i].valid = (Str){ 0 }; /* zeros stand for what is null */
     arrow_build_columns(t->error, &t->scratch, column + t->kept + t->results);
     return column;
 }

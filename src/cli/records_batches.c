@@ -94,6 +94,7 @@ void records_release(Records *s)
     RecordBatch *b = s->first;
     s->first = b->next;
     if (!s->first) s->last = NULL;
+    batches_release(s->reader);
     let_go(s, b);
 }
 

@@ -46,10 +46,19 @@ static bool check_views(const ArrowColumn *a)
     return ok;
 }
 
+/* Columns of several types may name one dictionary: its values are those of the first. */
+static bool same_type(const ArrowField *a, const ArrowField *b)
+{
+    bool same = a->kind == b->kind && memcmp(a->param, b->param, sizeof a->param) == 0 && a->children == b->children;
+    for (int i = 0; same && i < a->children; i++) same = same_type(&a->child[i], &b->child[i]);
+    return same;
+}
+
 static bool check_indexes(const ArrowColumn *a)
 {
     int64_t width = arrow_width(a->field);
-    bool ok = a->values && a->data.n / (size_t)width >= (uint64_t)a->length;
+    const bool fits = a->values && a->values->parts && same_type(a->field, a->values->part->field);
+    bool ok = fits && a->data.n / (size_t)width >= (uint64_t)a->length;
     for (int64_t i = 0; ok && i < a->length; i++) {
         int64_t x = arrow_int(a->data, i, width, a->field->index_signed);
         ok = !is_there(a, i) || (x >= 0 && x < a->values->length);

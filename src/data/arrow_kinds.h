@@ -40,8 +40,10 @@ int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 bool arrow_check(const ArrowColumn *, int64_t rows, Err *);
 uint64_t arrow_entry_most(const ArrowColumn *); /* of one that was checked: values of its largest entry */
 
+typedef struct ArrowStore ArrowStore; /* memory of values that others may replace (arrow_read.c) */
 struct ArrowValues {         /* parts in the order in which they came */
     int64_t id;
+    ArrowStore *store;       /* NULL: they stay as long as the reader */
     uint64_t version;        /* another one: these are others, not more of the same */
     ArrowColumn *part;
     int parts, room;

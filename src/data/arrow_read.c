@@ -19,6 +19,12 @@ typedef struct ArrowMessage {
     Str body;
 } ArrowMessage;
 
+struct ArrowStore {
+    Arena arena;             /* this, too */
+    uint64_t until;          /* batches that may view it, from the first on */
+    ArrowStore *next;
+};
+
 typedef struct ArrowReader {
     BatchReader all;
     Arena *arena;
@@ -34,7 +40,9 @@ typedef struct ArrowReader {
     ArrowValues *values;     /* of each dictionary that has come */
     int dictionaries;
     uint64_t versions;       /* of all of them, so far */
-    bool ended;              /* the stream; another one may follow */
+    ArrowStore *replaced;    /* of values that were */
+    uint64_t released;       /* batches */
+    bool ended, joined;      /* the stream; another one may follow, or did */
     uint64_t bytes;          /* of the stream, so far */
     Buf meta;                /* of the message at hand */
     bool broken;             /* its flatbuffer */
@@ -445,19 +453,59 @@ static const ArrowField *field_of_dictionary(const ArrowField *f, int n, int64_t
     return found;
 }
 
-static ArrowValues *place_of_values(ArrowReader *r, int64_t id)
+/* The first values of a dictionary stay with the reader; those that replace them go when others do. */
+static Arena *arena_of_values(ArrowReader *r, const ArrowValues *v)
+{
+    return v->store ? &v->store->arena : r->arena;
+}
+
+static ArrowStore *new_store(void)
+{
+    Arena arena = { 0 };
+    ArrowStore *s = NEW(&arena, ArrowStore);
+    s->arena = arena;
+    return s;
+}
+
+static void drop_replaced(ArrowReader *r, bool all)
+{
+    for (ArrowStore **at = &r->replaced; *at;) {
+        ArrowStore *s = *at;
+        if (!all && s->until > r->released) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        Arena arena = s->arena;
+        arena_free(&arena);
+    }
+}
+
+/* Batches that came before may still view them. */
+static void replace_values(ArrowReader *r, ArrowValues *v)
+{
+    if (!v->store) return;
+    v->store->until = r->batches;
+    v->store->next = r->replaced;
+    r->replaced = v->store;
+    v->store = NULL;
+}
+
+static ArrowValues *place_of_values(ArrowReader *r, int64_t id, bool more)
 {
     ArrowValues *there = (ArrowValues *)find_values(r, id);
-    if (there) return there;
+    if (there && more) return there;
+    if (there) replace_values(r, there);
     if (!r->values) r->values = ARRAY(r->arena, ArrowValues, r->fields);
-    r->values[r->dictionaries] = (ArrowValues){ .id = id, .version = ++r->versions };
-    return &r->values[r->dictionaries++];
+    ArrowValues *v = there ? there : &r->values[r->dictionaries++];
+    *v = (ArrowValues){ .id = id, .store = there || r->joined ? new_store() : NULL, .version = ++r->versions };
+    return v;
 }
 
 static ArrowColumn *next_part(ArrowReader *r, ArrowValues *v)
 {
     if (v->parts == v->room) {
-        ArrowColumn *more = ARRAY(r->arena, ArrowColumn, v->room = v->room ? 2 * v->room : 1);
+        ArrowColumn *more = ARRAY(arena_of_values(r, v), ArrowColumn, v->room = v->room ? 2 * v->room : 1);
         if (v->parts) memcpy(more, v->part, (size_t)v->parts * sizeof *more);
         v->part = more;
     }
@@ -473,14 +521,16 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     if (!of || !flat_table(&m->header, 1, &data)) return refuse_arrow("found a dictionary that no column has", err);
     const char *what;
     if (!arrow_can_read(of, &what)) return true; /* no column that is wanted has it */
-    if (!open_body(r, r->arena, &data, m->body, &b, err)) return false;
-    ArrowField *plain = NEW(r->arena, ArrowField);
+    ArrowValues *values = place_of_values(r, id, flat_int(&m->header, 2, 1, 0));
+    Arena *arena = arena_of_values(r, values);
+    drop_replaced(r, false);
+    /* What a stream pulled would go with the batch. */
+    const Str body = r->pull ? (Str){ str_dup(arena, m->body), m->body.n } : m->body;
+    if (!open_body(r, arena, &data, body, &b, err)) return false;
+    ArrowField *plain = NEW(arena, ArrowField);
     *plain = *of, plain->encoded = false;
     ArrowColumn a;
     if (!take_array(&b, plain, &a, err) || !arrow_check(&a, 0, err)) return false;
-    ArrowValues *values = place_of_values(r, id);
-    if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
-        *values = (ArrowValues){ .id = id, .version = ++r->versions };
     *next_part(r, values) = a;
     values->length += a.length;
     values->most = MAX(values->most, arrow_entry_most(&a));
@@ -533,8 +583,9 @@ static bool join_stream(ArrowReader *r, Arena *arena, const FlatTable *schema, u
     for (int i = 0; i < r->schema.n; i++)
         if (!same_field(&other.schema.field[i], &r->schema.field[i]))
             return refuse_field(at, i, &other.schema.field[i], &r->schema.field[i], err);
+    for (int i = 0; i < r->dictionaries; i++) replace_values(r, &r->values[i]);
     r->dictionaries = 0;
-    r->ended = false;
+    r->ended = false, r->joined = true;
     return true;
 }
 
@@ -554,7 +605,6 @@ static bool arrow_next(BatchReader *reader, Arena *arena, ArrowBatch *out, bool 
     if (m.kind == HEADER_SCHEMA)
         return refuse_arrow("found a second schema, wanted batches of the first: a stream has one", err);
     if (m.kind != HEADER_DICTIONARY) return refuse_arrow("found another message than a batch", err);
-    if (r->pull) m.body = (Str){ str_dup(r->arena, m.body), m.body.n }; /* it outlives the batch */
     return read_dictionary(r, &m, err);
 }
 
@@ -564,15 +614,26 @@ static void arrow_want(BatchReader *r, int column)
     ((ArrowReader *)r)->wanted[column] = true;
 }
 
-static void arrow_close(BatchReader *r)
+static void arrow_release(BatchReader *reader)
 {
-    buf_free(&((ArrowReader *)r)->meta);
+    ArrowReader *r = (ArrowReader *)reader;
+    r->released++;
+    drop_replaced(r, false);
+}
+
+static void arrow_close(BatchReader *reader)
+{
+    ArrowReader *r = (ArrowReader *)reader;
+    for (int i = 0; i < r->dictionaries; i++) replace_values(r, &r->values[i]);
+    drop_replaced(r, true);
+    buf_free(&r->meta);
 }
 
 static ArrowReader *new_reader(Arena *arena, BatchReader **out)
 {
     ArrowReader *r = NEW(arena, ArrowReader);
-    *r = (ArrowReader){ .all = { &r->schema, arrow_want, arrow_next, arrow_close }, .arena = arena };
+    *r = (ArrowReader){ .all = { &r->schema, arrow_want, arrow_next, arrow_close, .release = arrow_release },
+                        .arena = arena };
     *out = &r->all;
     return r;
 }

@@ -21,6 +21,7 @@ struct BatchReader {         /* the first member of a form's own; lives in the a
     bool unready;
     /* (optional) set by whoever mapped the file: these bytes are not needed again, and need not stay resident. */
     void (*forget)(const void *, size_t);
+    void (*release)(BatchReader *); /* (optional) what only batches view that are done can go */
 };
 /* Bytes of a stream, up to `room`; *got 0: the end. */
 typedef bool BatchPull(void *context, void *to, size_t room, size_t *got, Err *);
@@ -41,7 +42,10 @@ static inline bool batches_step(BatchReader *r, Arena *arena, ArrowBatch *out, b
 {
     return r->next(r, arena, out, more, err);
 }
-static inline void batches_close(BatchReader *r) { if (r) r->close(r); } /* what is not in its arena */
+/* The oldest batch that was not released is of no use any more: its arena goes, and so may what it viewed. */
+static inline void batches_release(BatchReader *r) { if (r->release) r->release(r); }
+/* Frees what is not in its arena; batches are of no use any more. */
+static inline void batches_close(BatchReader *r) { if (r) r->close(r); }
 
 /* ---- writing ---- */
 typedef bool BatchPut(void *context, Str bytes, Err *); /* all of them, in order */

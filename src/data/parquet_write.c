@@ -33,6 +33,7 @@ typedef struct WriteLeaf {
     size_t bits;             /* of booleans */
     LevelRuns rep, def;
     int64_t entries, nulls, page_entries;
+    bool lacks;              /* there was a null where its type has none */
     Buf chunk;               /* pages that are done */
     int64_t unpacked;
 } WriteLeaf;
@@ -171,6 +172,7 @@ static void entry_leaf(WriteLeaf *l, const ArrowColumn *a, int64_t i, int rep, i
         if (!there || !entry_there(a, i)) return entry_levels(l, rep, def, 1);
         def++;
     }
+    l->lacks |= !entry_there(a, i);
     entry_levels(l, rep, def, 1);
     entry_put(l, a, i);
 }
@@ -194,8 +196,9 @@ static void entry_span(const ArrowColumn *a, int64_t i, int64_t *from, int64_t *
 /* The leaf's own column below the items of a list, if all of its values are there; else NULL. */
 static const ArrowColumn *entry_whole(const WriteLeaf *l, int step, const ArrowColumn *items)
 {
-    while (items->field->kind == ARROW_STRUCT && !is_nullable(items->field)) items = &items->child[l->step[step++]];
-    return items->field->children || is_nullable(items->field) ? NULL : items;
+    while (items->field->kind == ARROW_STRUCT && !is_nullable(items->field) && !items->valid.n)
+        items = &items->child[l->step[step++]];
+    return items->field->children || is_nullable(items->field) || items->valid.n ? NULL : items;
 }
 
 static void entry_values(WriteLeaf *l, const ArrowColumn *a, int64_t from, int64_t to)
@@ -227,10 +230,12 @@ static void entry_below(WriteLeaf *l, WriteAt at, const ArrowColumn *a, int64_t 
     const ArrowField *f = a->field;
     const bool list = f->kind == ARROW_FIXED_LIST || arrow_kinds[f->kind].layout == LAYOUT_LIST;
     if (!list && f->kind != ARROW_STRUCT) return entry_leaf(l, a, i, at.rep, at.def);
+    const bool there = entry_there(a, i);
     if (is_nullable(f)) {
-        if (!entry_there(a, i)) return entry_levels(l, at.rep, at.def, 1);
+        if (!there) return entry_levels(l, at.rep, at.def, 1);
         at.def++;
     }
+    l->lacks |= !there;
     if (list) return entry_list(l, at, a, i);
     const ArrowColumn *member = &a->child[l->step[at.step++]];
     entry_below(l, at, member, i);
@@ -287,7 +292,8 @@ static bool leaf_add(ParquetWriter *w, WriteLeaf *l, const ArrowBatch *b, int64_
         entry_below(l, (WriteAt){ 0 }, &b->column[l->column], i);
         if (l->values.n + l->def.done.n + l->rep.done.n >= PAGE_BYTES && !page_end(w, l, err)) return false;
     }
-    return true;
+    return !l->lacks || fail(err, EF_INVALID_INPUT, "column \"%.*s\": found a null, wanted none: its type is not null",
+                             (int)MIN(l->path[0].n, 60), l->path[0].p);
 }
 
 static bool group_is_full(const ParquetWriter *w)

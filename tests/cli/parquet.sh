@@ -70,6 +70,7 @@ has "also in lines" '^{"id":0,"day":"2024-02-29","time":"2024-02-29T12:30:05.250
 # ---- what is wrong ----
 refuses "another column" 'found no column "texd": did you mean "text"' map "$GOLDEN/pyarrow.parquet" --field texd -o x.parquet
 refuses "another column to keep" '--keep: found no column "prize": did you mean "price"' map "$GOLDEN/pyarrow.parquet" --keep prize -o x.parquet
+refuses "pages of Arrow" '--compression gzip: found an output of arrow, wanted parquet' map "$GOLDEN/pyarrow.parquet" --compression gzip -o x.arrow
 refuses "a column of numbers" 'column "id": found the type int, wanted texts, or lists of two' map "$GOLDEN/pyarrow.parquet" --column id -o x.parquet
 [ ! -e x.parquet ]
 check $? "a column of numbers is refused before a row is"
@@ -187,6 +188,20 @@ works "a name with * that matches folders" run days 'hive/day=[2]'
 [ "$(inputs days)" = "day=2/hour=3/x.parquet day=2/hour=3/y.jsonl.gz day=2/part-0.parquet " ]
 check $? "folders that match"
 refuses "a folder without inputs" 'found a folder without files of a known ending' run none empty
+# A checkpoint in the folder of its inputs, or below it: neither its parts nor its run.json are inputs of the next run.
+mkdir -p round && printf 'id,text\n1,bus to Goa\n2,Volvo\n' >round/a.csv
+for into in round round/out; do
+    for inputs in round 'round/*'; do
+        for run in first second; do works "$inputs into $into, $run run" map --checkpoint $into --rows-per-part 1 --keep id,text "$inputs"; done
+        works "$inputs into $into, names by the shell" map --checkpoint $into --rows-per-part 1 --keep id,text $inputs
+        [ "$(find round -name 'part-*' | wc -l)" = 2 ]
+        check $? "$inputs into $into: two parts: $(find round -name 'part-*' | xargs)"
+    done
+    works "parts of $into are inputs of another one" map --checkpoint again --rows-per-part 1 --keep id $into
+    [ "$(find again -name 'part-*' | wc -l)" = $(( 2 + $(ls $into | grep -c csv) * 2 )) ]
+    check $? "$into again: $(ls again | xargs)"
+    rm -rf again round/out round/part-* round/run.json round/lock
+done
 refuses "a folder as the only input" 'hive: found a folder, wanted a file; map --checkpoint' map hive
 mv hive moved && works "inputs that were moved" run folder moved
 [ "$(ls folder | wc -l)" = 7 ] && grep -q 'part-0.parquet was .*hive.day=2.part-0.parquet' err

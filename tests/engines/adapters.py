@@ -90,6 +90,8 @@ class Core(unittest.TestCase):
             stream_of(keep=["ids"])
         with self.assertRaisesRegex(TypeError, "found 'id', wanted a list"):
             stream_of(keep="id")
+        with self.assertRaisesRegex(ValueError, "ahead: found 0, wanted 1 or more"):
+            stream_of(ahead=0)
         for call in (lambda: stream_of(keep=["error"]), lambda: stream_of(keep="all"),
                      lambda: stream.schema(PACKAGE, keep=batch.schema)):
             with self.assertRaisesRegex(ValueError, "'error' is a column of the results"):
@@ -138,6 +140,8 @@ class Engines(unittest.TestCase):
         found = frame.select(adapter.encoder(ANSWERS, list(BOTH), program=PROGRAM)(frame["q"], frame["page"]).alias("f")).to_pydict()["f"][0]
         self.assertIsNone(found["error"])
         self.assertTrue(found["answer"])
+        with self.assertRaisesRegex(TypeError, "keep: found it, wanted none"):
+            adapter.encoder(PACKAGE, keep=["id"])
 
 
 if __name__ == "__main__":
