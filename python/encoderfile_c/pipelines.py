@@ -1139,7 +1139,7 @@ class AudioClassificationPipeline(_SoundPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         count = len(self.model.info()["labels"])
         wanted = params.get("top_k")
-        if wanted is not None and not isinstance(wanted, int):
+        if wanted is not None and not hasattr(wanted, "__index__"):
             raise TypeError(f"top_k: found {wanted!r:.80}, wanted a whole number")
         if wanted is not None and wanted < 0:
             raise RuntimeError(f"selected index k out of range: found top_k={wanted}, wanted 0 or more")

@@ -443,6 +443,17 @@ class OnlyHere(unittest.TestCase):
             with self.subTest(task), self.assertWarnsRegex(UserWarning, "Ignoring args") if drops else self.assertRaisesRegex(TypeError, "takes 2 positional arguments but 3 were given"):
                 pipe("Ada", "x")
 
+    def test_numbers_of_numpy(self):
+        asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
+        sound = np.sin(np.arange(16000) / 20).astype(np.float32)
+        for task, model, given, name, number in (
+                ("fill-mask", "pipelines/masks", "Ada [MASK]", "top_k", np.int64(2)), ("question-answering", "pipelines/answers", asked, "top_k", np.int32(2)),
+                ("audio-classification", "speech/wav2vec2", sound, "top_k", np.int64(1)),
+                ("object-detection", "export_vision/yolos", np.full((40, 30, 3), 99, np.uint8), "threshold", np.float32(0.125))):
+            with self.subTest(task):
+                pipe = opened(task, GOLDEN / model)
+                self.assertEqual(pipe(given, **{name: number}), pipe(given, **{name: number.item()}))
+
     def test_calls_by_name(self):
         asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
         pipe = opened("question-answering", GOLDEN / "pipelines/answers")
