@@ -13,18 +13,16 @@ from ._arrays import has_torch, numpy, torch
 from ._folder import read_json
 from ._modules import Module, modules_of
 from ._saving import change_json, copy_model, write_modules
-from ._source import source
+from ._source import LOADING, source
 from .errors import UnsupportedError
 from .ort import Config
 from .tokenization import PreTrainedTokenizer
 
 logger = logging.getLogger("encoderfile_c")
 CHUNK = 1024  # texts of one call of the library, which batches them itself
-# What loads a model there, pads it or makes it faster: keys that change no number.
-_NO_EFFECT = {"attn_implementation", "cache_dir", "clean_up_tokenization_spaces", "code_revision", "dtype", "force_download", "from_slow", "legacy",
-              "local_files_only", "model_max_length", "output_attentions", "output_hidden_states", "padding_side", "reference_compile", "return_dict",
-              "revision", "subfolder", "token", "torch_dtype", "truncation_side", "trust_remote_code", "unpad_inputs", "use_cache", "use_fast",
-              "use_memory_efficient_attention"}
+# Keys that change no number: these are of tokenizers, or are looked at elsewhere.
+_NO_EFFECT = LOADING | {"clean_up_tokenization_spaces", "from_slow", "legacy", "model_max_length", "padding_side", "revision", "subfolder",
+                        "truncation_side", "use_fast"}
 _OPTIONS = ("threads", "replicas", "kernels", "tokenizer", "processor", "pooling", "normalize", "precision")
 
 

@@ -19,7 +19,7 @@ from . import _core
 from ._arrays import has_torch, torch
 from ._folder import find_model, read_json
 from ._head import GraphHead
-from ._source import source
+from ._source import LOADING, source
 from .errors import EncoderfileError
 from .tokenization import LARGE, PreTrainedTokenizer
 
@@ -1385,7 +1385,7 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
     """A pipeline for `task` on `model`: a folder, an ONNX file, a package, a name on the Hub or a Model. Without a task, the model's own.
 
     `tokenizer` and the processors are folders or files other than the model's, or objects made of such. What only concerns PyTorch (use_fast, dtype, framework,
-    trust_remote_code) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
+    trust_remote_code, also in model_kwargs) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
     """
     if task is None and model is None:
         raise RuntimeError("Impossible to instantiate a pipeline without either a task or a model being specified.")
@@ -1397,7 +1397,7 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
     _check_device(device_map)
     for ignored in ("framework", "torch_dtype"):
         kwargs.pop(ignored, None)
-    options: dict[str, Any] = dict(model_kwargs or {})
+    options: dict[str, Any] = {key: value for key, value in (model_kwargs or {}).items() if key not in LOADING}
     for name, value in (("tokenizer", tokenizer), ("processor", image_processor or feature_extractor or processor or video_processor)):
         other = _other_files(value, model)
         if other is not None:

@@ -443,6 +443,13 @@ class OnlyHere(unittest.TestCase):
             with self.subTest(task), self.assertWarnsRegex(UserWarning, "Ignoring args") if drops else self.assertRaisesRegex(TypeError, "takes 2 positional arguments but 3 were given"):
                 pipe("Ada", "x")
 
+    def test_model_kwargs_of_torch(self):
+        for one in ({"torch_dtype": "auto"}, {"attn_implementation": "eager", "low_cpu_mem_usage": True}, {"cache_dir": "x", "local_files_only": True}):
+            with self.subTest(one), pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={**one, "threads": 1}) as pipe:
+                self.assertEqual(pipe("Ada Lovelace"), opened("ner", GOLDEN / "pipelines/tags")("Ada Lovelace"))
+        with self.assertRaises(TypeError):
+            pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={"thread": 1})
+
     def test_numbers_of_numpy(self):
         asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
         sound = np.sin(np.arange(16000) / 20).astype(np.float32)
