@@ -38,17 +38,17 @@ class VectorEncoder(BaseEncoder):
                **options: Any) -> Any:
         raise NotImplementedError
 
-    def encode_query(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
+    def encode_query(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, *others: Any, **options: Any) -> Any:
         """encode with the prompt "query"."""
         if prompt_name is None and prompt is None and "query" in self.prompts:
             prompt_name = "query"
-        return self.encode(inputs, prompt_name, prompt, **{"task": "query", **options})
+        return self.encode(inputs, prompt_name, prompt, *others, **{"task": "query", **options})
 
-    def encode_document(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
+    def encode_document(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, *others: Any, **options: Any) -> Any:
         """encode with the first of the prompts "document", "passage", "corpus"."""
         if prompt_name is None and prompt is None:
             prompt_name = next((name for name in ("document", "passage", "corpus") if name in self.prompts), None)
-        return self.encode(inputs, prompt_name, prompt, **{"task": "document", **options})
+        return self.encode(inputs, prompt_name, prompt, *others, **{"task": "document", **options})
 
     # ---- the library's way, and the other ----
 

@@ -405,6 +405,15 @@ class Faces(unittest.TestCase):
         self.assertEqual([len(part["input_ids"]) for part in tokenizer.chunks(["a"] * 5)], [2, 2, 2])
         self.assertEqual(tokenizer("a bus")["attention_mask"].tolist(), [[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]])
 
+    def test_arguments_by_place(self) -> None:
+        """batch_size and what follows it, as encode takes them."""
+        model = encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "sentence", "mean"), prompts={"query": "q: ", "document": "d: "})
+        sparse = encoderfile_c.SparseEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "masks"))
+        for name in ("encode_query", "encode_document"):
+            with self.subTest(name):
+                np.testing.assert_array_equal(getattr(model, name)(["a"], None, None, 2, False), getattr(model, name)(["a"]))
+                self.assertEqual(getattr(sparse, name)("a", None, None, 2, False, True, False).shape, sparse.encode("a").shape)
+
     def test_only_the_cpu(self) -> None:
         path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
         model = encoderfile_c.SentenceTransformer(path, device="cpu")
