@@ -414,6 +414,20 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(getattr(model, name)(["a"], None, None, 2, False), getattr(model, name)(["a"]))
                 self.assertEqual(getattr(sparse, name)("a", None, None, 2, False, True, False).shape, sparse.encode("a").shape)
 
+    def test_older_calls_of_cross_encoders(self) -> None:
+        path = os.path.join(face_cases.GOLDEN, "pipelines", "one")
+        model = encoderfile_c.CrossEncoder(path, 1, 12, None, "cpu")
+        self.assertEqual((model.num_labels, model.max_length), (1, 12))
+        with self.assertRaisesRegex(ValueError, "config_kwargs: found num_hidden_layers=99"):
+            encoderfile_c.CrossEncoder(path, config_args={"num_hidden_layers": 99})
+        one = model.predict(("a query", "an answer"))
+        self.assertEqual(model.predict(np.array(["a query", "an answer"])), one)
+        self.assertEqual(model.predict(np.array([["a query", "an answer"]], dtype=object)[0]), one)
+        wanted = model.rank("a query", ["an answer", "a dog"])
+        self.assertEqual(model.rank("a query", ["an answer", "a dog"], apply_softmax=True, num_workers=0, convert_to_tensor=False), wanted)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'topk'"):
+            model.rank("a query", ["an answer"], topk=1)
+
     def test_only_the_cpu(self) -> None:
         path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
         model = encoderfile_c.SentenceTransformer(path, device="cpu")
