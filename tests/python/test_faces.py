@@ -414,6 +414,17 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(getattr(model, name)(["a"], None, None, 2, False), getattr(model, name)(["a"]))
                 self.assertEqual(getattr(sparse, name)("a", None, None, 2, False, True, False).shape, sparse.encode("a").shape)
 
+    def test_scores_of_the_stand_in(self) -> None:
+        """util's functions give torch tensors of arrays, too, where torch is installed."""
+        from encoderfile_c.compat import sentence_transformers as compat
+
+        a, b = face_cases.rows(3, 4, 1), face_cases.rows(3, 4, 2)
+        for name in compat._SCORES:
+            with self.subTest(name):
+                found = compat.MODULES["util"][name](a, b)
+                np.testing.assert_array_equal(np.asarray(found), getattr(encoderfile_c.similarity, name)(a, b))
+                self.assertEqual(type(found).__module__.partition(".")[0], "torch" if has_torch() else "numpy")
+
     def test_older_calls_of_cross_encoders(self) -> None:
         path = os.path.join(face_cases.GOLDEN, "pipelines", "one")
         model = encoderfile_c.CrossEncoder(path, 1, 12, None, "cpu")
