@@ -122,6 +122,8 @@ class Processor:
         self._pipe = pipe
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # while it is being unpickled
+            raise AttributeError(name)
         if name == "_settings":
             path = self.__dict__["_pipe"].name
             self._settings = {"sampling_rate": self._pipe._rate()} if isinstance(self._pipe, _SoundPipeline) else {}
@@ -171,6 +173,24 @@ class Pipeline:
         self.framework = "encoderfile"
         self._batch_size = batch_size
         self._params = self._sanitize(params)
+
+    # ---- in other processes: its files are opened again there ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not self.name:
+            raise TypeError("cannot pickle a pipeline of a Model that is open: pipeline(task, path) makes one that can be")
+        return {**self.__dict__, "model": None, "_ask": None, **({"_head": None} if "_head" in self.__dict__ else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        core, _ = _open(self.name, self._options.get("task"), dict(self._options))
+        self.model, self._ask = PipelineModel(core, self.name), core.run
+
+    def __copy__(self) -> Pipeline:
+        """Another one on the same open model."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     # ---- what it has ----
 
@@ -1402,7 +1422,8 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
         other = _other_files(value, model)
         if other is not None:
             options[name] = other
-    opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
+    options["task"] = task and _BY_NAME[task].task
+    opened, path = _open(model, options["task"], {**options, "revision": revision})
     kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
     made = kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,
                 **kwargs)

@@ -2,9 +2,11 @@
 """pipeline(): every case that transformers' own pipelines wrote for the C tests, through Python; the types and the errors of
 tools/oracle/python_calls.py; and what only Python can say."""
 import base64
+import copy
 import io
 import json
 import pathlib
+import pickle
 import shutil
 import tempfile
 import threading
@@ -449,6 +451,26 @@ class OnlyHere(unittest.TestCase):
                 self.assertEqual(pipe("Ada Lovelace"), opened("ner", GOLDEN / "pipelines/tags")("Ada Lovelace"))
         with self.assertRaises(TypeError):
             pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={"thread": 1})
+
+    def test_pickled(self):
+        """For workers of a pool and joblib: opened again there, with the settings as they are now."""
+        sound = np.sin(np.arange(16000) / 20).astype(np.float32)
+        for task, model, given, more in (
+                ("text-classification", GOLDEN / "pipelines/labels", "Ada was born", {"top_k": 2}), ("ner", GOLDEN / "pipelines/tags", "Ada Lovelace", {"model_kwargs": {"threads": 1}}),
+                ("feature-extraction", GOLDEN / "pipelines/vectors", "Ada", {}), (None, GOLDEN / "pipelines/masks", "Ada [MASK]", {}),
+                ("image-classification", "examples/road-signs", "examples/road-signs/pictures/stop.png", {}), ("audio-classification", GOLDEN / "speech/wav2vec2", sound, {})):
+            with self.subTest(task), pipeline(task, model, **more) as pipe:
+                wanted = pipe(given)
+                for again in (pickle.loads(pickle.dumps(pipe)), copy.deepcopy(pipe)):
+                    self.assertEqual((type(again), again.task, again(given)), (type(pipe), pipe.task, wanted))
+                    again.close()
+                self.assertIs(copy.copy(pipe).model, pipe.model)
+                if task == "text-classification":
+                    pipe(given, add_special_tokens=False)  # by the graph alone
+                    pipe.tokenizer.model_max_length = 3
+                    self.assertEqual(pickle.loads(pickle.dumps(pipe))(given, truncation=True), pipe(given, truncation=True))
+        with encoderfile_c.Model(GOLDEN / "pipelines/tags") as open_model, self.assertRaisesRegex(TypeError, "of a Model that is open"):
+            pickle.dumps(pipeline("ner", open_model))
 
     def test_numbers_of_numpy(self):
         asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
