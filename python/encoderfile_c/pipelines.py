@@ -136,13 +136,13 @@ class Processor:
     def to_dict(self) -> dict[str, Any]:
         return dict(self._settings)
 
-    def __call__(self, inputs: Any, **_: Any) -> dict[str, Any]:
-        """The graph's inputs for one or several pictures or sounds, as arrays."""
-        import numpy
+    def __call__(self, inputs: Any = None, return_tensors: str | None = None, **named: Any) -> Any:
+        """The graph's inputs for one or several pictures or sounds, as arrays, or as the tensors that are asked for."""
+        from .preprocessing import batch
 
-        many = inputs if isinstance(inputs, list) else [inputs]
-        made = self._pipe.model.prepare([self._pipe._read(one, {}) for one in many])
-        return {name: numpy.asarray(tensor) for name, tensor in made.items()}
+        inputs = next((named[name] for name in ("images", "raw_speech", "audio") if name in named), inputs)
+        many = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+        return batch(self._pipe.model.prepare([self._pipe._read(one, {}) for one in many]), return_tensors or "np")
 
 
 def _is_dataset(inputs: Any) -> bool:

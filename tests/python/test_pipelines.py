@@ -320,7 +320,16 @@ class OnlyHere(unittest.TestCase):
         processor = opened("image-classification", "examples/road-signs").image_processor
         settings = json.loads(pathlib.Path("examples/road-signs/preprocessor_config.json").read_text())
         self.assertEqual(processor.size, settings["size"])
-        self.assertEqual(processor("examples/road-signs/pictures/stop.png")["pixel_values"].ndim, 4)
+        stop = "examples/road-signs/pictures/stop.png"
+        wanted = processor(stop)["pixel_values"]
+        self.assertEqual(wanted.ndim, 4)
+        np.testing.assert_array_equal(processor(images=stop, return_tensors="np").pixel_values, wanted)
+        self.assertEqual(processor((stop, stop)).pixel_values.shape, (2, *wanted.shape[1:]))
+        with self.assertRaisesRegex(ValueError, "is not a valid TensorType"):
+            processor(stop, return_tensors="tensorflow")
+        sound = np.zeros(16000, np.float32)
+        extractor = opened("audio-classification", GOLDEN / "speech/wav2vec2").feature_extractor
+        np.testing.assert_array_equal(extractor(raw_speech=sound, sampling_rate=16000).input_values, extractor(sound)["input_values"])
 
     def test_an_empty_text_is_its_special_tokens(self):
         """Also where a tokenizer makes no blank of white space; what `predict` is given stays refused."""
