@@ -414,6 +414,16 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(getattr(model, name)(["a"], None, None, 2, False), getattr(model, name)(["a"]))
                 self.assertEqual(getattr(sparse, name)("a", None, None, 2, False, True, False).shape, sparse.encode("a").shape)
 
+    def test_odd_arguments_of_tokenizers(self) -> None:
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        for call in (tokenizer.decode, tokenizer.batch_decode):
+            for wrong in ("the cat", ["the", "cat"]):
+                with self.subTest(wrong), self.assertRaisesRegex(TypeError, "wanted ids"):
+                    call(wrong)
+        cut = tokenizer("the cat sat", truncation=True, max_length=3)["input_ids"]
+        for true in (1, np.bool_(True)):
+            self.assertEqual(tokenizer("the cat sat", truncation=true, max_length=3)["input_ids"], cut)
+
     def test_scores_of_the_stand_in(self) -> None:
         """util's functions give torch tensors of arrays, too, where torch is installed."""
         from encoderfile_c.compat import sentence_transformers as compat
