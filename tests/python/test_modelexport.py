@@ -410,6 +410,14 @@ class Entities(Folder):
             self.assertIn(line + "\n", said)
         self.assertLess(said.index("VERIFYING ONNX MODEL"), said.index("VERIFICATION COMPLETE"))
 
+    def test_verify_of_other_tasks(self):
+        for folder, words in (("pipelines/labels", "  - label: "), ("pipelines/masks", "  - masks: [{'word': "), ("sentence/mean", "  - dimensions: 16"),
+                              ("speech/wav2vec2", "  - output_shape: [1, 7]")):
+            with self.subTest(folder):
+                _, said = quiet(verify_onnx_model, pathlib.Path("tests/golden", folder))
+                self.assertIn(words, said)
+                self.assertIn("VERIFICATION COMPLETE", said)
+
     def test_inference(self):
         ner = BusNERInference(self.exported, use_onnx=True)
         result = ner.extract("AC sleeper from Bangalore to Mumbai")
