@@ -425,6 +425,7 @@ class Entities(Folder):
                          {"SRC": "Bangalore", "DEST": "Mumbai", "BUS_TYPE": "AC", "SEAT_TYPE": "sleeper"})
         self.assertEqual(len(result), 9)
         self.assertEqual(ner.batch_extract(["", "bus to Goa"])[1]["DEST"], "Goa")
+        self.assertEqual(ner.batch_extract(text for text in ["", "bus to Goa"])[1]["DEST"], "Goa")
         self.assertEqual(set(ner.extract("  ").values()), {None})
         for wrong in (ner.extract, ner.extract_detailed):
             with self.assertRaises(TypeError):
