@@ -141,8 +141,9 @@ class Metadata(Folder):
         self.assertEqual(found["processor_config"]["processor_type"], "AutoTokenizer")
         self.assertIs(reader.read_metadata(str(self.onnx)), found)
         self.assertIsNot(ONNXMetadataReader(cache_metadata=False).read_metadata(str(self.onnx)), found)
-        with self.assertLogs(level="WARNING"):
-            self.assertIsNone(reader.read_metadata(str(self.tmp / "nothing.onnx")))
+        for wrong in (str(self.tmp / "nothing.onnx"), None):
+            with self.assertLogs(level="WARNING"):
+                self.assertIsNone(reader.read_metadata(wrong))
 
     def test_exporter(self):
         found = HierarchyTagPreservationExporter().export_with_metadata(str(NER), self.tmp / "own.onnx")
