@@ -435,6 +435,18 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(found), getattr(encoderfile_c.similarity, name)(a, b))
                 self.assertEqual(type(found).__module__.partition(".")[0], "torch" if has_torch() else "numpy")
 
+    def test_encode_of_a_subclass(self) -> None:
+        """encode_query calls it by names, as in sentence-transformers."""
+        class Unit(encoderfile_c.SentenceTransformer):
+            def encode(self, inputs: Any, **options: Any) -> Any:  # type: ignore[override]
+                return super().encode(inputs, **{**options, "normalize_embeddings": True})
+
+        model = Unit(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        for vector in (model.encode_query("a"), model.encode_document("a", None, None, 1, False)):
+            self.assertAlmostEqual(float(np.linalg.norm(vector)), 1, places=5)
+        with self.assertRaisesRegex(TypeError, "wanted at most 11"):
+            model.encode_query("a", None, None, *[None] * 12)
+
     def test_older_calls_of_cross_encoders(self) -> None:
         path = os.path.join(face_cases.GOLDEN, "pipelines", "one")
         model = encoderfile_c.CrossEncoder(path, 1, 12, None, "cpu")
