@@ -198,6 +198,9 @@ class BaseEncoder:
     def __getitem__(self, index: int) -> Module:
         return list(self.children())[index]
 
+    def __repr__(self) -> str:
+        return "\n".join([f"{type(self).__name__}(", *(f"  ({name}): {module}" for name, module in self.named_children()), ")"])
+
     def _first_module(self) -> Module:
         return self[0]
 

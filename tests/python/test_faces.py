@@ -435,6 +435,10 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(found), getattr(encoderfile_c.similarity, name)(a, b))
                 self.assertEqual(type(found).__module__.partition(".")[0], "torch" if has_torch() else "numpy")
 
+    def test_what_is_printed_of_a_model(self) -> None:
+        model = encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        self.assertRegex(repr(model), r"^SentenceTransformer\(\n  \(0\): Transformer\(.*\)\n  \(1\): Pooling\(.*\)\n\)$")
+
     def test_encode_of_a_subclass(self) -> None:
         """encode_query calls it by names, as in sentence-transformers."""
         class Unit(encoderfile_c.SentenceTransformer):
