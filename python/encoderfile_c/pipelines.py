@@ -7,6 +7,7 @@ contract: which objects are one input and which are many, the types of the resul
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import os
 import struct
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import _core
-from ._arrays import has_torch, torch
+from ._arrays import cpu, has_torch, torch
 from ._folder import find_model, read_json
 from ._head import GraphHead
 from ._source import LOADING, source
@@ -80,7 +81,12 @@ class PipelineModel:
     """What `pipe.model` is: the Model, with what code that was written for transformers looks for beside it."""
 
     def __init__(self, core: _core.Model, name: str) -> None:
-        self.core, self.name_or_path, self.device, self.training = core, name, "cpu", False
+        self.core, self.name_or_path, self.training = core, name, False
+
+    @property
+    def device(self) -> Any:
+        """torch's, where that is installed."""
+        return cpu()
 
     def __getattr__(self, name: str) -> Any:
         if name == "config":
@@ -169,7 +175,6 @@ class Pipeline:
         self.name = name
         self._options = options or {}  # that the model was opened with
         self._tokenizer = tokenizer
-        self.device = "cpu"
         self.framework = "encoderfile"
         self._batch_size = batch_size
         self._params = self._sanitize(params)
@@ -205,6 +210,10 @@ class Pipeline:
     @tokenizer.setter
     def tokenizer(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+
+    @functools.cached_property
+    def device(self) -> Any:
+        return cpu()
 
     image_processor: Any = None
     feature_extractor: Any = None

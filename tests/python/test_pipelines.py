@@ -18,6 +18,7 @@ import numpy as np
 
 import encoderfile_c
 from encoderfile_c import pipeline
+from encoderfile_c._arrays import has_torch
 from encoderfile_c.pipelines import PipelineIterator
 
 try:
@@ -303,7 +304,10 @@ class OnlyHere(unittest.TestCase):
         pipe = opened("ner", GOLDEN / "pipelines/tags")
         config = json.loads((GOLDEN / "pipelines/tags/config.json").read_text())
         self.assertEqual(pipe.model.config.id2label, {int(key): label for key, label in config["id2label"].items()})
-        self.assertEqual((pipe.model.config.model_type, pipe.model.device), (config["model_type"], "cpu"))
+        self.assertEqual((pipe.model.config.model_type, str(pipe.model.device)), (config["model_type"], "cpu"))
+        self.assertEqual(pipe.device, pipe.model.device)
+        if has_torch():
+            self.assertEqual((pipe.device.type, pipe.model.device.type), ("cpu", "cpu"))
         self.assertEqual(pipe.tokenizer("Ada")["input_ids"], list(pipe.model.tokenizer.encode("Ada").ids))
         self.assertEqual(pipe.predict("Ada Lovelace"), pipe("Ada Lovelace"))
         self.assertEqual(pipe.transform(["Ada"]), pipe(["Ada"]))
