@@ -1359,7 +1359,7 @@ def _task_of(model: _core.Model) -> str:
 
 
 def _check_device(device: Any) -> None:
-    if device is not None and device != -1 and str(device) not in ("cpu", "auto"):
+    if device is not None and device != -1 and str(device) not in ("cpu", "cpu:0", "auto"):
         raise ValueError(f"device: found {device!r}, wanted \"cpu\": this library runs on CPUs only")
 
 

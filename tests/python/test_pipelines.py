@@ -249,6 +249,8 @@ class OnlyHere(unittest.TestCase):
             pipeline("ner", "nothing/of/that/kind")
         with self.assertRaises(ValueError):
             pipeline("ner", "examples/bus-ner", device="cuda:0")
+        with pipeline("ner", "examples/bus-ner", device="cpu:0") as pipe:
+            self.assertEqual(str(pipe.device), "cpu")
         with self.assertRaises(RuntimeError):
             pipeline()
         with self.assertRaises(TypeError):
