@@ -113,7 +113,8 @@ class SentenceTransformer(VectorEncoder):
         """Padded int64 arrays, as the transformer takes them."""
         texts = [self._with(prompt or "", one) for one in self._texts(inputs)]
         arrays = self._taken(self._arrays(texts))
-        return BatchEncoding({**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text"})
+        length = {"prompt_length": self._prompt_tokens(prompt)} if prompt else {}
+        return BatchEncoding({**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text", **length})
 
     def tokenize(self, texts: Any, **options: Any) -> BatchEncoding:
         return self.preprocess(texts, **options)
