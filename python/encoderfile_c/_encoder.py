@@ -92,7 +92,8 @@ class BaseEncoder:
         processing = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}
         self._check_settings("processor_kwargs", processing, "tokenizer_config.json")
         self._check_settings("config_kwargs", config_kwargs or {}, "config.json")
-        self._length: int | None = processing.get("model_max_length")
+        self._own_length: int | None = processing.get("model_max_length")
+        self._told: int | None = None   # what the tokenizer was told of it
         self._side: str | None = processing.get("truncation_side")
         self._longest: int = self._info["max_tokens"]
         self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
@@ -133,7 +134,7 @@ class BaseEncoder:
         return self._handle
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handle": None, "_tokenizer": None, "_reference": None}
+        return {**self.__dict__, "_own_length": self._length, "_handle": None, "_tokenizer": None, "_reference": None}
 
     @property
     def tokenizer(self) -> PreTrainedTokenizer:
@@ -141,13 +142,22 @@ class BaseEncoder:
         if self._tokenizer is None:
             if model.tokenizer is None:
                 raise AttributeError("this model reads no texts")
+            length = self.max_seq_length
             self._tokenizer = PreTrainedTokenizer(model.tokenizer)
             self._tokenizer.name_or_path = self._path
             self._files_side = self._tokenizer.truncation_side
             self._tokenizer.truncation_side = self._side or self._files_side
-            if self.max_seq_length:
-                self._tokenizer.model_max_length = self.max_seq_length
+            if length:
+                self._tokenizer.model_max_length = length
+            self._told = self._tokenizer.model_max_length
         return self._tokenizer
+
+    @property
+    def _length(self) -> int | None:
+        """The length that was set, here or at the tokenizer."""
+        if self._tokenizer is not None and self._tokenizer.model_max_length != self._told:
+            return self._tokenizer.model_max_length
+        return self._own_length
 
     def _cuts_otherwise(self) -> bool:
         """Whether texts are to be cut at another end than the model's files say."""
@@ -159,9 +169,9 @@ class BaseEncoder:
 
     @max_seq_length.setter
     def max_seq_length(self, value: int | None) -> None:
-        self._length = value
+        self._own_length = value
         if value and self._tokenizer is not None:
-            self._tokenizer.model_max_length = value
+            self._tokenizer.model_max_length = self._told = value
 
     def get_max_seq_length(self) -> int | None:
         return self.max_seq_length

@@ -435,6 +435,20 @@ class Faces(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(found), getattr(encoderfile_c.similarity, name)(a, b))
                 self.assertEqual(type(found).__module__.partition(".")[0], "torch" if has_torch() else "numpy")
 
+    def test_a_length_that_the_tokenizer_was_given(self) -> None:
+        """It is the model's, too, as in sentence-transformers; the last one that was set counts."""
+        path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
+        for kind, call, given in ((encoderfile_c.SentenceTransformer, "encode", face_cases.TEXTS), (encoderfile_c.CrossEncoder, "predict", face_cases.PAIRS)):
+            with self.subTest(kind.__name__):
+                short, model = (kind(os.path.join(face_cases.GOLDEN, "pipelines", "one") if call == "predict" else path) for _ in range(2))
+                short.max_seq_length, model.tokenizer.model_max_length = 6, 6
+                self.assertEqual(model.max_seq_length, 6)
+                for one in (model, pickle.loads(pickle.dumps(model))):
+                    np.testing.assert_array_equal(getattr(one, call)(given), getattr(short, call)(given))
+                model.max_seq_length = 9
+                self.assertEqual((model.max_seq_length, model.tokenizer.model_max_length), (9, 9))
+                self.assertFalse(np.array_equal(getattr(model, call)(given), getattr(short, call)(given)))
+
     def test_what_is_printed_of_a_model(self) -> None:
         model = encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
         self.assertRegex(repr(model), r"^SentenceTransformer\(\n  \(0\): Transformer\(.*\)\n  \(1\): Pooling\(.*\)\n\)$")
