@@ -155,8 +155,8 @@ class VectorEncoder(BaseEncoder):
         return str(self._similarity.value)
 
     @similarity_fn_name.setter
-    def similarity_fn_name(self, value: str | SimilarityFunction) -> None:
-        self._similarity = SimilarityFunction.of(value)
+    def similarity_fn_name(self, value: str | SimilarityFunction | None) -> None:
+        self._similarity = SimilarityFunction.of(value or self.usual)
 
     @staticmethod
     def _comparable(embeddings: Any) -> Any:

@@ -141,7 +141,10 @@ class Faces(unittest.TestCase):
             with self.assertRaisesRegex(encoderfile_c.UnsupportedError, words):
                 encoderfile_c.SentenceTransformer(folder, **options)
         theirs = enum.Enum("SimilarityFunction", {"DOT": "dot"})
-        self.assertEqual(encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT).similarity_fn_name, "dot")  # type: ignore[arg-type]
+        model = encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT)  # type: ignore[arg-type]
+        self.assertEqual(model.similarity_fn_name, "dot")
+        model.similarity_fn_name = None
+        self.assertEqual(model.similarity_fn_name, "cosine")
 
     def test_column_of_a_dataset(self) -> None:
         """dataset["text"] is a batch: a class of the package datasets that is neither a list nor an array."""
