@@ -94,6 +94,13 @@ class PipelineModel:
             return self.config
         return getattr(self.__dict__["core"], name)
 
+    def renamed(self) -> dict[str, str]:
+        """Of the model's labels those that config.id2label calls otherwise by now."""
+        if "config" not in self.__dict__:
+            return {}
+        now = self.config.id2label
+        return {label: now[i] for i, label in enumerate(self.core.info()["labels"]) if now.get(i, label) != label}
+
     def eval(self) -> PipelineModel:
         return self
 
@@ -184,12 +191,14 @@ class Pipeline:
     def __getstate__(self) -> dict[str, Any]:
         if not self.name:
             raise TypeError("cannot pickle a pipeline of a Model that is open: pipeline(task, path) makes one that can be")
-        return {**self.__dict__, "model": None, "_ask": None, **({"_head": None} if "_head" in self.__dict__ else {})}
+        return {**self.__dict__, "model": self.model.__dict__.get("config"), "_ask": None, **({"_head": None} if "_head" in self.__dict__ else {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         core, _ = _open(self.name, self._options.get("task"), dict(self._options))
         self.model, self._ask = PipelineModel(core, self.name), core.run
+        if state["model"] is not None:
+            self.model.config = state["model"]
 
     def __copy__(self) -> Pipeline:
         """Another one on the same open model."""
@@ -280,13 +289,20 @@ class Pipeline:
         out: list[Any] = []
         for i in range(0, len(read), AT_ONCE):
             part = read[i:i + AT_ONCE]
-            found = self._run(part, sent)
+            found = self._named(self._run(part, sent), params)
             out += [self._finish(one, given, params) for one, given in zip(found, inputs[i:i + AT_ONCE])]
         return out
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
         found = self._ask(type(self).task, inputs, sent)
         return [found] if len(inputs) == 1 else found
+
+    def _named(self, found: list[Any], params: dict[str, Any]) -> list[Any]:
+        """With the labels that config.id2label has by now."""
+        names = self.model.renamed() if "label" in self.keys else {}
+        for row in (row for rows in found for row in rows if names):
+            row["label"] = names.get(row["label"], row["label"])
+        return found
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         """One input as the library takes it."""
@@ -463,7 +479,8 @@ class TextClassificationPipeline(_TextPipeline):
     def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         if not self._unusual(self._keywords(params)) and not any(isinstance(one, Mapping) and set(one) - {"text", "text_pair"} for one in inputs):
             return super()._many(inputs, params)
-        return [self._finish(self._of_graph(one, params), one, params) for one in inputs]
+        found = self._named([self._of_graph(one, params) for one in inputs], params)
+        return [self._finish(rows, one, params) for rows, one in zip(found, inputs)]
 
     def _unusual(self, asked: Mapping[str, Any]) -> bool:
         """Whether keywords of the tokenizer change what the model is given in another way than by cutting."""
@@ -584,6 +601,11 @@ class TokenClassificationPipeline(_TextPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         names = ("aggregation_strategy", "ignore_labels", "stride", "delimiter")
         sent, most = {key: params[key] for key in names if params.get(key) is not None}, int(self.model.info()["max_tokens"])
+        if self.model.renamed():
+            if sent.get("aggregation_strategy", "none") != "none":
+                raise ValueError(f"aggregation_strategy: found {sent['aggregation_strategy']!r} with labels that were changed in model.config.id2label, "
+                                 "wanted \"none\": entities are grouped by the labels of the model's files")
+            sent["ignore_labels"] = []
         length = getattr(self._tokenizer, "model_max_length", None)  # of a tokenizer that was given, or where it was set
         if length and length > 0 and (not most or length < most):
             if sent.get("stride", 0) >= length:
@@ -591,6 +613,15 @@ class TokenClassificationPipeline(_TextPipeline):
             if length < LARGE:
                 sent["max_length"] = int(length)
         return sent
+
+    def _named(self, found: list[Any], params: dict[str, Any]) -> list[Any]:
+        names = self.model.renamed()
+        if not names:
+            return found
+        left = params.get("ignore_labels")
+        left = ["O"] if left is None else left
+        rows = [[{**row, "entity": names.get(row["entity"], row["entity"])} for row in rows] for rows in found]
+        return [[row for row in each if row["entity"] not in left] for each in rows]
 
     def _check_stride(self, text: str, stride: int | None) -> None:
         """A text that is cut to a length that was set needs windows which go on."""

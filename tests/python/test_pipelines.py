@@ -467,6 +467,28 @@ class OnlyHere(unittest.TestCase):
         with self.assertRaises(TypeError):
             pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={"thread": 1})
 
+    def test_labels_that_were_changed(self):
+        """In model.config.id2label, as in transformers: the whole dict or an entry of it."""
+        stop = "examples/road-signs/pictures/stop.png"
+        for task, model, given in (("text-classification", GOLDEN / "pipelines/labels", "Ada was born"), ("image-classification", "examples/road-signs", stop)):
+            with self.subTest(task), pipeline(task, model) as pipe:
+                best, second = pipe(given, top_k=2)
+                pipe.model.config.id2label = {i: label.upper() for i, label in pipe.model.config.id2label.items()}
+                self.assertEqual(pipe(given, top_k=2), [{**one, "label": one["label"].upper()} for one in (best, second)])
+                self.assertEqual(pipe([given], top_k=1), [[{**best, "label": best["label"].upper()}]])
+                self.assertEqual(pickle.loads(pickle.dumps(pipe))(given), pipe(given))
+                if task == "text-classification":
+                    self.assertTrue(pipe(given, add_special_tokens=False)[0]["label"].isupper())
+        with pipeline("ner", GOLDEN / "pipelines/tags") as pipe:
+            before = pipe("Ada Lovelace", ignore_labels=[])
+            pipe.model.config.id2label.update({pipe.model.config.label2id["O"]: "MISC", pipe.model.config.label2id["B-PER"]: "O"})
+            named = {"O": "MISC", "B-PER": "O"}
+            after = [{**row, "entity": named.get(row["entity"], row["entity"])} for row in before]
+            self.assertEqual(pipe("Ada Lovelace", ignore_labels=[]), after)
+            self.assertEqual(pipe("Ada Lovelace"), [row for row in after if row["entity"] != "O"])
+            with self.assertRaisesRegex(ValueError, "labels that were changed"):
+                pipe("Ada Lovelace", aggregation_strategy="simple")
+
     def test_pickled(self):
         """For workers of a pool and joblib: opened again there, with the settings as they are now."""
         sound = np.sin(np.arange(16000) / 20).astype(np.float32)
