@@ -471,8 +471,17 @@ class TextClassificationPipeline(_TextPipeline):
         return {key: value for key, value in params.items() if key not in self.accepted}
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        function = params.get("function_to_apply")
+        function = params.get("function_to_apply") or self._function_of_the_problem()
         return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
+
+    def _function_of_the_problem(self) -> str | None:
+        """What config.problem_type asks for that was set on the open model."""
+        config = self.model.__dict__.get("config")
+        problem = None if config is None else vars(config).get("problem_type")
+        if problem is None:
+            return None
+        several = len(self.model.info()["labels"]) > 1 and problem != "multi_label_classification"
+        return "none" if problem == "regression" else "softmax" if several else "sigmoid"
 
     # ---- what the library has no option for goes through the tokenizer here, and the graph alone ----
 

@@ -489,6 +489,15 @@ class OnlyHere(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "labels that were changed"):
                 pipe("Ada Lovelace", aggregation_strategy="simple")
 
+    def test_a_problem_type_that_was_set(self):
+        with pipeline("text-classification", GOLDEN / "pipelines/labels", top_k=None) as pipe:
+            usual = pipe("Ada")
+            for problem, function in (("multi_label_classification", "sigmoid"), ("regression", "none"), ("single_label_classification", "softmax")):
+                with self.subTest(problem):
+                    pipe.model.config.problem_type = problem
+                    self.assertEqual(pipe("Ada"), pipe("Ada", function_to_apply=function))
+            self.assertEqual(pipe("Ada"), usual)
+
     def test_pickled(self):
         """For workers of a pool and joblib: opened again there, with the settings as they are now."""
         sound = np.sin(np.arange(16000) / 20).astype(np.float32)
