@@ -491,10 +491,17 @@ class TextClassificationPipeline(_TextPipeline):
         found = self._named([self._of_graph(one, params) for one in inputs], params)
         return [self._finish(rows, one, params) for rows, one in zip(found, inputs)]
 
+    @functools.cached_property
+    def _own_side(self) -> str:
+        """Where the library cuts."""
+        return str(self.model.tokenizer.describe()["truncation_side"])
+
     def _unusual(self, asked: Mapping[str, Any]) -> bool:
         """Whether keywords of the tokenizer change what the model is given in another way than by cutting."""
         usual = {"text", "text_pair", "truncation", "max_length", "padding", *_NO_EFFECT}
         if any(key in _TOKENIZER - usual and value is not None and value != _DEFAULTS.get(key) for key, value in asked.items()):
+            return True
+        if self._cut(asked) and getattr(self.tokenizer, "truncation_side", self._own_side) != self._own_side:
             return True
         pads = getattr(asked.get("padding"), "value", asked.get("padding")) == "max_length" or asked.get("pad_to_multiple_of")
         return bool(pads) and self.tokenizer.padding_side == "left"

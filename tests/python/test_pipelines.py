@@ -489,6 +489,14 @@ class OnlyHere(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "labels that were changed"):
                 pipe("Ada Lovelace", aggregation_strategy="simple")
 
+    def test_a_truncation_side_that_was_set(self):
+        with pipeline("text-classification", GOLDEN / "pipelines/labels", truncation=True, max_length=4) as pipe:
+            first, last, long = pipe("a b")[0], pipe("d e")[0], "a b c d e"
+            self.assertEqual(pipe(long)[0], first)
+            pipe.tokenizer.truncation_side = "left"
+            self.assertTrue(near(pipe(long)[0], last, 1e-5))
+            self.assertFalse(near(last, first, 1e-3))
+
     def test_a_problem_type_that_was_set(self):
         with pipeline("text-classification", GOLDEN / "pipelines/labels", top_k=None) as pipe:
             usual = pipe("Ada")
