@@ -26,6 +26,11 @@ def has_torch() -> bool:
     return "torch" in sys.modules or importlib.util.find_spec("torch") is not None
 
 
+def cpu() -> Any:
+    """torch's device where that is installed, else its name."""
+    return torch().device("cpu") if has_torch() else "cpu"
+
+
 def is_torch(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "torch"
 

@@ -13,18 +13,16 @@ from ._arrays import has_torch, numpy, torch
 from ._folder import read_json
 from ._modules import Module, modules_of
 from ._saving import change_json, copy_model, write_modules
-from ._source import source
+from ._source import LOADING, source
 from .errors import UnsupportedError
 from .ort import Config
 from .tokenization import PreTrainedTokenizer
 
 logger = logging.getLogger("encoderfile_c")
 CHUNK = 1024  # texts of one call of the library, which batches them itself
-# What loads a model there, pads it or makes it faster: keys that change no number.
-_NO_EFFECT = {"attn_implementation", "cache_dir", "clean_up_tokenization_spaces", "code_revision", "dtype", "force_download", "from_slow", "legacy",
-              "local_files_only", "model_max_length", "output_attentions", "output_hidden_states", "padding_side", "reference_compile", "return_dict",
-              "revision", "subfolder", "token", "torch_dtype", "truncation_side", "trust_remote_code", "unpad_inputs", "use_cache", "use_fast",
-              "use_memory_efficient_attention"}
+# Keys that change no number: these are of tokenizers, or are looked at elsewhere.
+_NO_EFFECT = LOADING | {"clean_up_tokenization_spaces", "from_slow", "legacy", "model_max_length", "padding_side", "revision", "subfolder",
+                        "truncation_side", "use_fast"}
 _OPTIONS = ("threads", "replicas", "kernels", "tokenizer", "processor", "pooling", "normalize", "precision")
 
 
@@ -94,7 +92,8 @@ class BaseEncoder:
         processing = {**(tokenizer_kwargs or {}), **(processor_kwargs or {})}
         self._check_settings("processor_kwargs", processing, "tokenizer_config.json")
         self._check_settings("config_kwargs", config_kwargs or {}, "config.json")
-        self._length: int | None = processing.get("model_max_length")
+        self._own_length: int | None = processing.get("model_max_length")
+        self._told: int | None = None   # what the tokenizer was told of it
         self._side: str | None = processing.get("truncation_side")
         self._longest: int = self._info["max_tokens"]
         self.model_card_data = model_card_data or ModelCard(self.model_name_or_path)
@@ -135,7 +134,7 @@ class BaseEncoder:
         return self._handle
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handle": None, "_tokenizer": None, "_reference": None}
+        return {**self.__dict__, "_own_length": self._length, "_handle": None, "_tokenizer": None, "_reference": None}
 
     @property
     def tokenizer(self) -> PreTrainedTokenizer:
@@ -143,13 +142,22 @@ class BaseEncoder:
         if self._tokenizer is None:
             if model.tokenizer is None:
                 raise AttributeError("this model reads no texts")
+            length = self.max_seq_length
             self._tokenizer = PreTrainedTokenizer(model.tokenizer)
             self._tokenizer.name_or_path = self._path
             self._files_side = self._tokenizer.truncation_side
             self._tokenizer.truncation_side = self._side or self._files_side
-            if self.max_seq_length:
-                self._tokenizer.model_max_length = self.max_seq_length
+            if length:
+                self._tokenizer.model_max_length = length
+            self._told = self._tokenizer.model_max_length
         return self._tokenizer
+
+    @property
+    def _length(self) -> int | None:
+        """The length that was set, here or at the tokenizer."""
+        if self._tokenizer is not None and self._tokenizer.model_max_length != self._told:
+            return self._tokenizer.model_max_length
+        return self._own_length
 
     def _cuts_otherwise(self) -> bool:
         """Whether texts are to be cut at another end than the model's files say."""
@@ -161,9 +169,9 @@ class BaseEncoder:
 
     @max_seq_length.setter
     def max_seq_length(self, value: int | None) -> None:
-        self._length = value
+        self._own_length = value
         if value and self._tokenizer is not None:
-            self._tokenizer.model_max_length = value
+            self._tokenizer.model_max_length = self._told = value
 
     def get_max_seq_length(self) -> int | None:
         return self.max_seq_length
@@ -199,6 +207,9 @@ class BaseEncoder:
 
     def __getitem__(self, index: int) -> Module:
         return list(self.children())[index]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{type(self).__name__}(", *(f"  ({name}): {module}" for name, module in self.named_children()), ")"])
 
     def _first_module(self) -> Module:
         return self[0]

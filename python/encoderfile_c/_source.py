@@ -7,6 +7,11 @@ import os
 from ._folder import find_model
 from ._program import download
 
+# How a model is loaded in transformers, or made faster: keys that change no number.
+LOADING = {"attn_implementation", "cache_dir", "code_revision", "dtype", "force_download", "local_files_only", "low_cpu_mem_usage", "output_attentions",
+           "output_hidden_states", "reference_compile", "return_dict", "token", "torch_dtype", "trust_remote_code", "unpad_inputs", "use_cache",
+           "use_memory_efficient_attention", "use_safetensors"}
+
 
 def source(model: str | os.PathLike[str], revision: str | None = None) -> str:
     """A path that Model, Graph and the tools open."""

@@ -19,6 +19,7 @@ class VectorEncoder(BaseEncoder):
     chunk = 1024            # texts of one call of the library, which batches them itself
     usual = "cosine"        # the similarity of models that name none
     usual_prompts = ("query", "document")
+    behind_prompt: tuple[str, ...] = ()     # arguments of encode by their places
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, similarity_fn_name: str | SimilarityFunction | None = None,
                  **options: Any) -> None:
@@ -38,17 +39,23 @@ class VectorEncoder(BaseEncoder):
                **options: Any) -> Any:
         raise NotImplementedError
 
-    def encode_query(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
+    def encode_query(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, *others: Any, **options: Any) -> Any:
         """encode with the prompt "query"."""
         if prompt_name is None and prompt is None and "query" in self.prompts:
             prompt_name = "query"
-        return self.encode(inputs, prompt_name, prompt, **{"task": "query", **options})
+        return self.encode(inputs=inputs, prompt_name=prompt_name, prompt=prompt, **self._named(others), **{"task": "query", **options})
 
-    def encode_document(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, **options: Any) -> Any:
+    def encode_document(self, inputs: Any = None, prompt_name: str | None = None, prompt: str | None = None, *others: Any, **options: Any) -> Any:
         """encode with the first of the prompts "document", "passage", "corpus"."""
         if prompt_name is None and prompt is None:
             prompt_name = next((name for name in ("document", "passage", "corpus") if name in self.prompts), None)
-        return self.encode(inputs, prompt_name, prompt, **{"task": "document", **options})
+        return self.encode(inputs=inputs, prompt_name=prompt_name, prompt=prompt, **self._named(others), **{"task": "document", **options})
+
+    def _named(self, others: tuple[Any, ...]) -> dict[str, Any]:
+        """Arguments by place behind the prompt."""
+        if len(others) > len(self.behind_prompt):
+            raise TypeError(f"found {len(others)} arguments behind prompt, wanted at most {len(self.behind_prompt)}: {', '.join(self.behind_prompt)}")
+        return dict(zip(self.behind_prompt, others))
 
     # ---- the library's way, and the other ----
 
@@ -148,8 +155,8 @@ class VectorEncoder(BaseEncoder):
         return str(self._similarity.value)
 
     @similarity_fn_name.setter
-    def similarity_fn_name(self, value: str | SimilarityFunction) -> None:
-        self._similarity = SimilarityFunction.of(value)
+    def similarity_fn_name(self, value: str | SimilarityFunction | None) -> None:
+        self._similarity = SimilarityFunction.of(value or self.usual)
 
     @staticmethod
     def _comparable(embeddings: Any) -> Any:

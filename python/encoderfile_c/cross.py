@@ -79,8 +79,8 @@ class CrossEncoder(BaseEncoder):
     model_type = "CrossEncoder"
     task = "text-classification"
 
-    def __init__(self, model_name_or_path: str | os.PathLike[str] | None = None, *, num_labels: int | None = None,
-                 max_length: int | None = None, activation_fn: Callable[[Any], Any] | None = None,
+    def __init__(self, model_name_or_path: str | os.PathLike[str] | None = None, num_labels: int | None = None,
+                 max_length: int | None = None, activation_fn: Callable[[Any], Any] | None = None, device: Any = None, *,
                  default_activation_function: Callable[[Any], Any] | None = None, model_name: str | None = None,
                  automodel_args: dict[str, Any] | None = None, tokenizer_args: dict[str, Any] | None = None,
                  config_args: dict[str, Any] | None = None, cache_dir: str | None = None, classifier_dropout: float | None = None,
@@ -88,7 +88,8 @@ class CrossEncoder(BaseEncoder):
         path = model_name_or_path if model_name_or_path is not None else model_name
         if path is None:
             raise TypeError("CrossEncoder.__init__() missing 1 required argument: 'model_name_or_path'")
-        super().__init__(path, **{"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, **options})
+        older = {"model_kwargs": automodel_args, "processor_kwargs": tokenizer_args, "config_kwargs": config_args}
+        super().__init__(path, device=device, **{**older, **options})
         self._graph: _core.Graph | None = None
         self.num_labels: int = len(self._info["labels"]) or int(self.model.vectors(["a"]).shape[1])
         if num_labels not in (None, self.num_labels):
@@ -157,7 +158,7 @@ class CrossEncoder(BaseEncoder):
         self._check_batch(batch_size)
         limit = self._asked_length(kwargs)  # other keywords have no effect, as there
         single = self._is_pair(inputs)
-        pairs = self._texts([inputs] if single else inputs)
+        pairs = self._texts([inputs.tolist() if hasattr(inputs, "tolist") else inputs] if single else inputs)
         words = self._resolve_prompt(prompt, prompt_name) or ""
         pairs = [one if not words else words + one if isinstance(one, str) else (words + one[0], one[1]) for one in pairs]
         scores = self._logits(pairs, batch_size, show_progress_bar, limit) if pairs else np.array([])
@@ -214,8 +215,11 @@ class CrossEncoder(BaseEncoder):
     def rank(self, query: str, documents: list[str], top_k: int | None = None, return_documents: bool = False,
              prompt_name: str | None = None, prompt: str | None = None, batch_size: int = 32, show_progress_bar: bool | None = None,
              activation_fn: Callable[[Any], Any] | None = None, device: Any = None, pool: Any = None, chunk_size: int | None = None,
-             activation_fct: Callable[[Any], Any] | None = None, **_: Any) -> list[dict[str, Any]]:
+             activation_fct: Callable[[Any], Any] | None = None, **older: Any) -> list[dict[str, Any]]:
         """[{corpus_id, score}], the best first; with return_documents text too."""
+        unknown = set(older) - {"apply_softmax", "convert_to_numpy", "convert_to_tensor", "num_workers"}  # which have no effect
+        if unknown:
+            raise TypeError(f"{type(self).__name__}.rank() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         if self.num_labels != 1:
             raise ValueError("CrossEncoder.rank() only works for models with num_labels=1. "
                              "Consider using CrossEncoder.predict() with input pairs instead.")

@@ -106,9 +106,13 @@ CLASSES: dict[str, type[EncoderfileError]] = {
     "internal": InternalError,
 }
 
-_encode = json.JSONEncoder(default=os.fspath).encode
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
+
+
+_encode = json.JSONEncoder(default=_plain).encode
 
 
 def dumps(value: Any) -> str:
-    """JSON of options; a path may stand for its text."""
+    """JSON of options; a path may stand for its text, and numpy's numbers and arrays for Python's."""
     return _encode(value)

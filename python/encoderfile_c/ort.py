@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from . import _core
-from ._arrays import has_torch, is_torch, numpy, torch
+from ._arrays import cpu, has_torch, is_torch, numpy, torch
 from ._folder import read_json
 from ._source import source as find_model
 from .errors import MissingError, UnsupportedError
@@ -222,7 +222,7 @@ class ORTModel:
     @property
     def device(self) -> Any:
         """torch's, where that is installed."""
-        return torch().device("cpu") if has_torch() else "cpu"
+        return cpu()
 
     @property
     def dtype(self) -> Any:

@@ -7,6 +7,7 @@ contract: which objects are one input and which are many, the types of the resul
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import os
 import struct
@@ -16,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import _core
-from ._arrays import has_torch, torch
+from ._arrays import cpu, has_torch, torch
 from ._folder import find_model, read_json
 from ._head import GraphHead
-from ._source import source
+from ._source import LOADING, source
 from .errors import EncoderfileError
 from .tokenization import LARGE, PreTrainedTokenizer
 
@@ -80,13 +81,25 @@ class PipelineModel:
     """What `pipe.model` is: the Model, with what code that was written for transformers looks for beside it."""
 
     def __init__(self, core: _core.Model, name: str) -> None:
-        self.core, self.name_or_path, self.device, self.training = core, name, "cpu", False
+        self.core, self.name_or_path, self.training = core, name, False
+
+    @property
+    def device(self) -> Any:
+        """torch's, where that is installed."""
+        return cpu()
 
     def __getattr__(self, name: str) -> Any:
         if name == "config":
             self.config = _config(self.core, self.name_or_path)
             return self.config
         return getattr(self.__dict__["core"], name)
+
+    def renamed(self) -> dict[str, str]:
+        """Of the model's labels those that config.id2label calls otherwise by now."""
+        if "config" not in self.__dict__:
+            return {}
+        now = self.config.id2label
+        return {label: now[i] for i, label in enumerate(self.core.info()["labels"]) if now.get(i, label) != label}
 
     def eval(self) -> PipelineModel:
         return self
@@ -122,6 +135,8 @@ class Processor:
         self._pipe = pipe
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # while it is being unpickled
+            raise AttributeError(name)
         if name == "_settings":
             path = self.__dict__["_pipe"].name
             self._settings = {"sampling_rate": self._pipe._rate()} if isinstance(self._pipe, _SoundPipeline) else {}
@@ -134,13 +149,13 @@ class Processor:
     def to_dict(self) -> dict[str, Any]:
         return dict(self._settings)
 
-    def __call__(self, inputs: Any, **_: Any) -> dict[str, Any]:
-        """The graph's inputs for one or several pictures or sounds, as arrays."""
-        import numpy
+    def __call__(self, inputs: Any = None, return_tensors: str | None = None, **named: Any) -> Any:
+        """The graph's inputs for one or several pictures or sounds, as arrays, or as the tensors that are asked for."""
+        from .preprocessing import batch
 
-        many = inputs if isinstance(inputs, list) else [inputs]
-        made = self._pipe.model.prepare([self._pipe._read(one, {}) for one in many])
-        return {name: numpy.asarray(tensor) for name, tensor in made.items()}
+        inputs = next((named[name] for name in ("images", "raw_speech", "audio") if name in named), inputs)
+        many = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+        return batch(self._pipe.model.prepare([self._pipe._read(one, {}) for one in many]), return_tensors or "np")
 
 
 def _is_dataset(inputs: Any) -> bool:
@@ -167,10 +182,29 @@ class Pipeline:
         self.name = name
         self._options = options or {}  # that the model was opened with
         self._tokenizer = tokenizer
-        self.device = "cpu"
         self.framework = "encoderfile"
         self._batch_size = batch_size
         self._params = self._sanitize(params)
+
+    # ---- in other processes: its files are opened again there ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not self.name:
+            raise TypeError("cannot pickle a pipeline of a Model that is open: pipeline(task, path) makes one that can be")
+        return {**self.__dict__, "model": self.model.__dict__.get("config"), "_ask": None, **({"_head": None} if "_head" in self.__dict__ else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        core, _ = _open(self.name, self._options.get("task"), dict(self._options))
+        self.model, self._ask = PipelineModel(core, self.name), core.run
+        if state["model"] is not None:
+            self.model.config = state["model"]
+
+    def __copy__(self) -> Pipeline:
+        """Another one on the same open model."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     # ---- what it has ----
 
@@ -185,6 +219,10 @@ class Pipeline:
     @tokenizer.setter
     def tokenizer(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+
+    @functools.cached_property
+    def device(self) -> Any:
+        return cpu()
 
     image_processor: Any = None
     feature_extractor: Any = None
@@ -251,13 +289,20 @@ class Pipeline:
         out: list[Any] = []
         for i in range(0, len(read), AT_ONCE):
             part = read[i:i + AT_ONCE]
-            found = self._run(part, sent)
+            found = self._named(self._run(part, sent), params)
             out += [self._finish(one, given, params) for one, given in zip(found, inputs[i:i + AT_ONCE])]
         return out
 
     def _run(self, inputs: list[Any], sent: dict[str, Any]) -> list[Any]:
         found = self._ask(type(self).task, inputs, sent)
         return [found] if len(inputs) == 1 else found
+
+    def _named(self, found: list[Any], params: dict[str, Any]) -> list[Any]:
+        """With the labels that config.id2label has by now."""
+        names = self.model.renamed() if "label" in self.keys else {}
+        for row in (row for rows in found for row in rows if names):
+            row["label"] = names.get(row["label"], row["label"])
+        return found
 
     def _read(self, one: Any, params: dict[str, Any]) -> Any:
         """One input as the library takes it."""
@@ -426,20 +471,37 @@ class TextClassificationPipeline(_TextPipeline):
         return {key: value for key, value in params.items() if key not in self.accepted}
 
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
-        function = params.get("function_to_apply")
+        function = params.get("function_to_apply") or self._function_of_the_problem()
         return {"top_k": None, **({"function_to_apply": function.lower()} if isinstance(function, str) else {}), **self._cut(params)}
+
+    def _function_of_the_problem(self) -> str | None:
+        """What config.problem_type asks for that was set on the open model."""
+        config = self.model.__dict__.get("config")
+        problem = None if config is None else vars(config).get("problem_type")
+        if problem is None:
+            return None
+        several = len(self.model.info()["labels"]) > 1 and problem != "multi_label_classification"
+        return "none" if problem == "regression" else "softmax" if several else "sigmoid"
 
     # ---- what the library has no option for goes through the tokenizer here, and the graph alone ----
 
     def _many(self, inputs: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         if not self._unusual(self._keywords(params)) and not any(isinstance(one, Mapping) and set(one) - {"text", "text_pair"} for one in inputs):
             return super()._many(inputs, params)
-        return [self._finish(self._of_graph(one, params), one, params) for one in inputs]
+        found = self._named([self._of_graph(one, params) for one in inputs], params)
+        return [self._finish(rows, one, params) for rows, one in zip(found, inputs)]
+
+    @functools.cached_property
+    def _own_side(self) -> str:
+        """Where the library cuts."""
+        return str(self.model.tokenizer.describe()["truncation_side"])
 
     def _unusual(self, asked: Mapping[str, Any]) -> bool:
         """Whether keywords of the tokenizer change what the model is given in another way than by cutting."""
         usual = {"text", "text_pair", "truncation", "max_length", "padding", *_NO_EFFECT}
         if any(key in _TOKENIZER - usual and value is not None and value != _DEFAULTS.get(key) for key, value in asked.items()):
+            return True
+        if self._cut(asked) and getattr(self.tokenizer, "truncation_side", self._own_side) != self._own_side:
             return True
         pads = getattr(asked.get("padding"), "value", asked.get("padding")) == "max_length" or asked.get("pad_to_multiple_of")
         return bool(pads) and self.tokenizer.padding_side == "left"
@@ -555,6 +617,11 @@ class TokenClassificationPipeline(_TextPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         names = ("aggregation_strategy", "ignore_labels", "stride", "delimiter")
         sent, most = {key: params[key] for key in names if params.get(key) is not None}, int(self.model.info()["max_tokens"])
+        if self.model.renamed():
+            if sent.get("aggregation_strategy", "none") != "none":
+                raise ValueError(f"aggregation_strategy: found {sent['aggregation_strategy']!r} with labels that were changed in model.config.id2label, "
+                                 "wanted \"none\": entities are grouped by the labels of the model's files")
+            sent["ignore_labels"] = []
         length = getattr(self._tokenizer, "model_max_length", None)  # of a tokenizer that was given, or where it was set
         if length and length > 0 and (not most or length < most):
             if sent.get("stride", 0) >= length:
@@ -562,6 +629,15 @@ class TokenClassificationPipeline(_TextPipeline):
             if length < LARGE:
                 sent["max_length"] = int(length)
         return sent
+
+    def _named(self, found: list[Any], params: dict[str, Any]) -> list[Any]:
+        names = self.model.renamed()
+        if not names:
+            return found
+        left = params.get("ignore_labels")
+        left = ["O"] if left is None else left
+        rows = [[{**row, "entity": names.get(row["entity"], row["entity"])} for row in rows] for rows in found]
+        return [[row for row in each if row["entity"] not in left] for each in rows]
 
     def _check_stride(self, text: str, stride: int | None) -> None:
         """A text that is cut to a length that was set needs windows which go on."""
@@ -1139,7 +1215,7 @@ class AudioClassificationPipeline(_SoundPipeline):
     def _sent(self, params: dict[str, Any]) -> dict[str, Any]:
         count = len(self.model.info()["labels"])
         wanted = params.get("top_k")
-        if wanted is not None and not isinstance(wanted, int):
+        if wanted is not None and not hasattr(wanted, "__index__"):
             raise TypeError(f"top_k: found {wanted!r:.80}, wanted a whole number")
         if wanted is not None and wanted < 0:
             raise RuntimeError(f"selected index k out of range: found top_k={wanted}, wanted 0 or more")
@@ -1330,7 +1406,7 @@ def _task_of(model: _core.Model) -> str:
 
 
 def _check_device(device: Any) -> None:
-    if device is not None and device != -1 and str(device) not in ("cpu", "auto"):
+    if device is not None and device != -1 and str(device) not in ("cpu", "cpu:0", "auto"):
         raise ValueError(f"device: found {device!r}, wanted \"cpu\": this library runs on CPUs only")
 
 
@@ -1385,7 +1461,7 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
     """A pipeline for `task` on `model`: a folder, an ONNX file, a package, a name on the Hub or a Model. Without a task, the model's own.
 
     `tokenizer` and the processors are folders or files other than the model's, or objects made of such. What only concerns PyTorch (use_fast, dtype, framework,
-    trust_remote_code) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
+    trust_remote_code, also in model_kwargs) is taken and has no effect; a device other than the CPU is an error. Other keywords are parameters of every call.
     """
     if task is None and model is None:
         raise RuntimeError("Impossible to instantiate a pipeline without either a task or a model being specified.")
@@ -1397,12 +1473,13 @@ def pipeline(task: str | None = None, model: Any = None, config: Any = None, tok
     _check_device(device_map)
     for ignored in ("framework", "torch_dtype"):
         kwargs.pop(ignored, None)
-    options: dict[str, Any] = dict(model_kwargs or {})
+    options: dict[str, Any] = {key: value for key, value in (model_kwargs or {}).items() if key not in LOADING}
     for name, value in (("tokenizer", tokenizer), ("processor", image_processor or feature_extractor or processor or video_processor)):
         other = _other_files(value, model)
         if other is not None:
             options[name] = other
-    opened, path = _open(model, task and _BY_NAME[task].task, {**options, "revision": revision})
+    options["task"] = task and _BY_NAME[task].task
+    opened, path = _open(model, options["task"], {**options, "revision": revision})
     kind = pipeline_class or _BY_NAME[task or _task_of(opened)]
     made = kind(opened, name=path, tokenizer=None if isinstance(tokenizer, (str, os.PathLike)) else tokenizer, options=options,
                 **kwargs)

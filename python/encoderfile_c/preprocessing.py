@@ -20,7 +20,7 @@ class BatchFeature(BatchEncoding):
     """Arrays by name: as keys, and as attributes."""
 
 
-def _batch(found: Mapping[str, Any], kind: str | None) -> BatchFeature:
+def batch(found: Mapping[str, Any], kind: str | None) -> BatchFeature:
     """Without a kind of tensors a list of arrays, one for each input."""
     if kind not in (None, "np", "numpy", "pt", "pytorch"):
         raise ValueError(f"{kind} is not a valid TensorType, please select one of ['pt', 'np', 'mlx']")
@@ -98,7 +98,7 @@ class ImageProcessor(_Preprocessor):
         pictures = [one.numpy() if is_torch(one) else one for one in pictures]
         if self._settings.get("do_convert_rgb"):
             pictures = [_on_white(one) for one in pictures]
-        return _batch(self.model.prepare([{"image": read_picture(one)} for one in pictures]), return_tensors)
+        return batch(self.model.prepare([{"image": read_picture(one)} for one in pictures]), return_tensors)
 
     preprocess = __call__
 
@@ -125,10 +125,10 @@ class FeatureExtractor(_Preprocessor):
         found = {name: [one[name][0] for one in each] for name in each[0]}
         if any(len({array.shape for array in arrays}) > 1 for arrays in found.values()):
             if padding in (True, "longest"):
-                return _batch(self._padded(sounds), return_tensors)
+                return batch(self._padded(sounds), return_tensors)
             if return_tensors is not None:
                 raise ValueError("found sounds of several lengths, wanted padding=True to have tensors of them")
-        return BatchFeature(found) if return_tensors is None else _batch(found, return_tensors)
+        return BatchFeature(found) if return_tensors is None else batch(found, return_tensors)
 
     def _prepare(self, sounds: list[Any]) -> dict[str, Any]:
         made = self.model.prepare([{"audio": one, "sampling_rate": self.sampling_rate} for one in sounds])

@@ -21,6 +21,8 @@ class SentenceTransformer(VectorEncoder):
     model_type = "SentenceTransformer"
     task = "sentence-embedding"
     usual_modules = {"Transformer": {}, "Pooling": {"pooling_mode": "mean", "include_prompt": True}}
+    behind_prompt = ("batch_size", "show_progress_bar", "output_value", "precision", "convert_to_numpy", "convert_to_tensor", "device",
+                     "normalize_embeddings", "truncate_dim", "pool", "chunk_size")
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, truncate_dim: int | None = None, **options: Any) -> None:
         super().__init__(model_name_or_path, **options)
@@ -111,7 +113,8 @@ class SentenceTransformer(VectorEncoder):
         """Padded int64 arrays, as the transformer takes them."""
         texts = [self._with(prompt or "", one) for one in self._texts(inputs)]
         arrays = self._taken(self._arrays(texts))
-        return BatchEncoding({**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text"})
+        length = {"prompt_length": self._prompt_tokens(prompt)} if prompt else {}
+        return BatchEncoding({**{name: self._tensor(array) for name, array in arrays.items()}, "modality": "text", **length})
 
     def tokenize(self, texts: Any, **options: Any) -> BatchEncoding:
         return self.preprocess(texts, **options)

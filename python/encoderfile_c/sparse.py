@@ -92,6 +92,8 @@ class SparseEncoder(VectorEncoder):
     chunk = 64      # each text has a number for every word of the vocabulary
     usual = "dot"
     usual_modules = {"Transformer": {}, "SpladePooling": {"pooling_strategy": "max", "activation_function": "relu"}}
+    behind_prompt = ("batch_size", "show_progress_bar", "convert_to_tensor", "convert_to_sparse_tensor", "save_to_cpu", "device", "max_active_dims",
+                     "pool", "chunk_size")
     splade_pooling_chunk_size: int | None = None  # has no effect: how many tokens sentence-transformers holds at once
 
     def __init__(self, model_name_or_path: str | os.PathLike[str], *, max_active_dims: int | None = None, **options: Any) -> None:

@@ -349,6 +349,8 @@ class PreTrainedTokenizer:
         """A text; of a batch of ids a list of them."""
         if hasattr(token_ids, "tolist"):
             token_ids = token_ids.tolist()
+        if isinstance(token_ids, str):
+            raise TypeError("token_ids: found a str, wanted ids")
         if isinstance(token_ids, int):
             token_ids = [token_ids]
         if token_ids and not isinstance(token_ids[0], int) and hasattr(token_ids[0], "__len__"):
@@ -478,7 +480,7 @@ class PreTrainedTokenizer:
         cuts = truncation not in (None, False, "do_not_truncate") and not endless
         pads = padding not in (False, "do_not_pad") and not (padding == "max_length" and endless)
         if cuts:
-            options.update(max_length=limit, cut=_CUTS["longest_first" if truncation is True else str(truncation)])
+            options.update(max_length=limit, cut=_CUTS.get(str(truncation), "longest"))
         if pads:
             if self.pad_token is None:
                 raise ValueError("Asking to pad but the tokenizer does not have a padding token. Please select a token to use as "

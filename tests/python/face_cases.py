@@ -94,6 +94,7 @@ def _sentence(folder: str) -> dict[str, Case]:
         "length": lambda c: model(c).max_seq_length,
         "modules": lambda c: len(model(c)),
         "preprocess": lambda c: dict(model(c).preprocess(TEXTS)),
+        "preprocess with a prompt": lambda c: dict(model(c).preprocess(TEXTS, prompt="query: ")),
         "similarity": lambda c: model(c).similarity(rows(2, 4, 1), rows(3, 4, 2)),
         "similarity of one": lambda c: model(c).similarity(rows(1, 4, 1)[0], rows(3, 4, 2)),
         "similarity of doubles": lambda c: model(c).similarity(rows(2, 4, 1).astype(np.float64), rows(3, 4, 2).astype(np.float64)),

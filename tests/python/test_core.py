@@ -534,6 +534,10 @@ class Compat(unittest.TestCase):
         """)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "refused"), done.stderr)
 
+    def test_names_stand_once(self) -> None:
+        self.assertIn(ef.SentenceTransformer.__name__, dir(ef))
+        self.assertEqual(len(dir(ef)), len(set(dir(ef))))
+
     def test_pickle(self) -> None:
         import pickle
 

@@ -141,7 +141,10 @@ class Faces(unittest.TestCase):
             with self.assertRaisesRegex(encoderfile_c.UnsupportedError, words):
                 encoderfile_c.SentenceTransformer(folder, **options)
         theirs = enum.Enum("SimilarityFunction", {"DOT": "dot"})
-        self.assertEqual(encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT).similarity_fn_name, "dot")  # type: ignore[arg-type]
+        model = encoderfile_c.SentenceTransformer(folder, similarity_fn_name=theirs.DOT)  # type: ignore[arg-type]
+        self.assertEqual(model.similarity_fn_name, "dot")
+        model.similarity_fn_name = None
+        self.assertEqual(model.similarity_fn_name, "cosine")
 
     def test_column_of_a_dataset(self) -> None:
         """dataset["text"] is a batch: a class of the package datasets that is neither a list nor an array."""
@@ -404,6 +407,80 @@ class Faces(unittest.TestCase):
                          {name: ((4, 8), "int64") for name in ("input_ids", "token_type_ids", "attention_mask")})
         self.assertEqual([len(part["input_ids"]) for part in tokenizer.chunks(["a"] * 5)], [2, 2, 2])
         self.assertEqual(tokenizer("a bus")["attention_mask"].tolist(), [[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]])
+
+    def test_arguments_by_place(self) -> None:
+        """batch_size and what follows it, as encode takes them."""
+        model = encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "sentence", "mean"), prompts={"query": "q: ", "document": "d: "})
+        sparse = encoderfile_c.SparseEncoder(os.path.join(face_cases.GOLDEN, "pipelines", "masks"))
+        for name in ("encode_query", "encode_document"):
+            with self.subTest(name):
+                np.testing.assert_array_equal(getattr(model, name)(["a"], None, None, 2, False), getattr(model, name)(["a"]))
+                self.assertEqual(getattr(sparse, name)("a", None, None, 2, False, True, False).shape, sparse.encode("a").shape)
+
+    def test_odd_arguments_of_tokenizers(self) -> None:
+        tokenizer = encoderfile_c.AutoTokenizer.from_pretrained(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        for call in (tokenizer.decode, tokenizer.batch_decode):
+            for wrong in ("the cat", ["the", "cat"]):
+                with self.subTest(wrong), self.assertRaisesRegex(TypeError, "wanted ids"):
+                    call(wrong)
+        cut = tokenizer("the cat sat", truncation=True, max_length=3)["input_ids"]
+        for true in (1, np.bool_(True)):
+            self.assertEqual(tokenizer("the cat sat", truncation=true, max_length=3)["input_ids"], cut)
+
+    def test_scores_of_the_stand_in(self) -> None:
+        """util's functions give torch tensors of arrays, too, where torch is installed."""
+        from encoderfile_c.compat import sentence_transformers as compat
+
+        a, b = face_cases.rows(3, 4, 1), face_cases.rows(3, 4, 2)
+        for name in compat._SCORES:
+            with self.subTest(name):
+                found = compat.MODULES["util"][name](a, b)
+                np.testing.assert_array_equal(np.asarray(found), getattr(encoderfile_c.similarity, name)(a, b))
+                self.assertEqual(type(found).__module__.partition(".")[0], "torch" if has_torch() else "numpy")
+
+    def test_a_length_that_the_tokenizer_was_given(self) -> None:
+        """It is the model's, too, as in sentence-transformers; the last one that was set counts."""
+        path = os.path.join(face_cases.GOLDEN, "sentence", "mean")
+        for kind, call, given in ((encoderfile_c.SentenceTransformer, "encode", face_cases.TEXTS), (encoderfile_c.CrossEncoder, "predict", face_cases.PAIRS)):
+            with self.subTest(kind.__name__):
+                short, model = (kind(os.path.join(face_cases.GOLDEN, "pipelines", "one") if call == "predict" else path) for _ in range(2))
+                short.max_seq_length, model.tokenizer.model_max_length = 6, 6
+                self.assertEqual(model.max_seq_length, 6)
+                for one in (model, pickle.loads(pickle.dumps(model))):
+                    np.testing.assert_array_equal(getattr(one, call)(given), getattr(short, call)(given))
+                model.max_seq_length = 9
+                self.assertEqual((model.max_seq_length, model.tokenizer.model_max_length), (9, 9))
+                self.assertFalse(np.array_equal(getattr(model, call)(given), getattr(short, call)(given)))
+
+    def test_what_is_printed_of_a_model(self) -> None:
+        model = encoderfile_c.SentenceTransformer(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        self.assertRegex(repr(model), r"^SentenceTransformer\(\n  \(0\): Transformer\(.*\)\n  \(1\): Pooling\(.*\)\n\)$")
+
+    def test_encode_of_a_subclass(self) -> None:
+        """encode_query calls it by names, as in sentence-transformers."""
+        class Unit(encoderfile_c.SentenceTransformer):
+            def encode(self, inputs: Any, **options: Any) -> Any:  # type: ignore[override]
+                return super().encode(inputs, **{**options, "normalize_embeddings": True})
+
+        model = Unit(os.path.join(face_cases.GOLDEN, "sentence", "mean"))
+        for vector in (model.encode_query("a"), model.encode_document("a", None, None, 1, False)):
+            self.assertAlmostEqual(float(np.linalg.norm(vector)), 1, places=5)
+        with self.assertRaisesRegex(TypeError, "wanted at most 11"):
+            model.encode_query("a", None, None, *[None] * 12)
+
+    def test_older_calls_of_cross_encoders(self) -> None:
+        path = os.path.join(face_cases.GOLDEN, "pipelines", "one")
+        model = encoderfile_c.CrossEncoder(path, 1, 12, None, "cpu")
+        self.assertEqual((model.num_labels, model.max_length), (1, 12))
+        with self.assertRaisesRegex(ValueError, "config_kwargs: found num_hidden_layers=99"):
+            encoderfile_c.CrossEncoder(path, config_args={"num_hidden_layers": 99})
+        one = model.predict(("a query", "an answer"))
+        self.assertEqual(model.predict(np.array(["a query", "an answer"])), one)
+        self.assertEqual(model.predict(np.array([["a query", "an answer"]], dtype=object)[0]), one)
+        wanted = model.rank("a query", ["an answer", "a dog"])
+        self.assertEqual(model.rank("a query", ["an answer", "a dog"], apply_softmax=True, num_workers=0, convert_to_tensor=False), wanted)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'topk'"):
+            model.rank("a query", ["an answer"], topk=1)
 
     def test_only_the_cpu(self) -> None:
         path = os.path.join(face_cases.GOLDEN, "sentence", "mean")

@@ -141,8 +141,9 @@ class Metadata(Folder):
         self.assertEqual(found["processor_config"]["processor_type"], "AutoTokenizer")
         self.assertIs(reader.read_metadata(str(self.onnx)), found)
         self.assertIsNot(ONNXMetadataReader(cache_metadata=False).read_metadata(str(self.onnx)), found)
-        with self.assertLogs(level="WARNING"):
-            self.assertIsNone(reader.read_metadata(str(self.tmp / "nothing.onnx")))
+        for wrong in (str(self.tmp / "nothing.onnx"), None):
+            with self.assertLogs(level="WARNING"):
+                self.assertIsNone(reader.read_metadata(wrong))
 
     def test_exporter(self):
         found = HierarchyTagPreservationExporter().export_with_metadata(str(NER), self.tmp / "own.onnx")
@@ -410,6 +411,14 @@ class Entities(Folder):
             self.assertIn(line + "\n", said)
         self.assertLess(said.index("VERIFYING ONNX MODEL"), said.index("VERIFICATION COMPLETE"))
 
+    def test_verify_of_other_tasks(self):
+        for folder, words in (("pipelines/labels", "  - label: "), ("pipelines/masks", "  - masks: [{'word': "), ("sentence/mean", "  - dimensions: 16"),
+                              ("speech/wav2vec2", "  - output_shape: [1, 7]")):
+            with self.subTest(folder):
+                _, said = quiet(verify_onnx_model, pathlib.Path("tests/golden", folder))
+                self.assertIn(words, said)
+                self.assertIn("VERIFICATION COMPLETE", said)
+
     def test_inference(self):
         ner = BusNERInference(self.exported, use_onnx=True)
         result = ner.extract("AC sleeper from Bangalore to Mumbai")
@@ -417,6 +426,7 @@ class Entities(Folder):
                          {"SRC": "Bangalore", "DEST": "Mumbai", "BUS_TYPE": "AC", "SEAT_TYPE": "sleeper"})
         self.assertEqual(len(result), 9)
         self.assertEqual(ner.batch_extract(["", "bus to Goa"])[1]["DEST"], "Goa")
+        self.assertEqual(ner.batch_extract(text for text in ["", "bus to Goa"])[1]["DEST"], "Goa")
         self.assertEqual(set(ner.extract("  ").values()), {None})
         for wrong in (ner.extract, ner.extract_detailed):
             with self.assertRaises(TypeError):

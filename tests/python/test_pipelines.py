@@ -2,9 +2,11 @@
 """pipeline(): every case that transformers' own pipelines wrote for the C tests, through Python; the types and the errors of
 tools/oracle/python_calls.py; and what only Python can say."""
 import base64
+import copy
 import io
 import json
 import pathlib
+import pickle
 import shutil
 import tempfile
 import threading
@@ -16,6 +18,7 @@ import numpy as np
 
 import encoderfile_c
 from encoderfile_c import pipeline
+from encoderfile_c._arrays import has_torch
 from encoderfile_c.pipelines import PipelineIterator
 
 try:
@@ -246,6 +249,8 @@ class OnlyHere(unittest.TestCase):
             pipeline("ner", "nothing/of/that/kind")
         with self.assertRaises(ValueError):
             pipeline("ner", "examples/bus-ner", device="cuda:0")
+        with pipeline("ner", "examples/bus-ner", device="cpu:0") as pipe:
+            self.assertEqual(str(pipe.device), "cpu")
         with self.assertRaises(RuntimeError):
             pipeline()
         with self.assertRaises(TypeError):
@@ -301,7 +306,10 @@ class OnlyHere(unittest.TestCase):
         pipe = opened("ner", GOLDEN / "pipelines/tags")
         config = json.loads((GOLDEN / "pipelines/tags/config.json").read_text())
         self.assertEqual(pipe.model.config.id2label, {int(key): label for key, label in config["id2label"].items()})
-        self.assertEqual((pipe.model.config.model_type, pipe.model.device), (config["model_type"], "cpu"))
+        self.assertEqual((pipe.model.config.model_type, str(pipe.model.device)), (config["model_type"], "cpu"))
+        self.assertEqual(pipe.device, pipe.model.device)
+        if has_torch():
+            self.assertEqual((pipe.device.type, pipe.model.device.type), ("cpu", "cpu"))
         self.assertEqual(pipe.tokenizer("Ada")["input_ids"], list(pipe.model.tokenizer.encode("Ada").ids))
         self.assertEqual(pipe.predict("Ada Lovelace"), pipe("Ada Lovelace"))
         self.assertEqual(pipe.transform(["Ada"]), pipe(["Ada"]))
@@ -318,7 +326,16 @@ class OnlyHere(unittest.TestCase):
         processor = opened("image-classification", "examples/road-signs").image_processor
         settings = json.loads(pathlib.Path("examples/road-signs/preprocessor_config.json").read_text())
         self.assertEqual(processor.size, settings["size"])
-        self.assertEqual(processor("examples/road-signs/pictures/stop.png")["pixel_values"].ndim, 4)
+        stop = "examples/road-signs/pictures/stop.png"
+        wanted = processor(stop)["pixel_values"]
+        self.assertEqual(wanted.ndim, 4)
+        np.testing.assert_array_equal(processor(images=stop, return_tensors="np").pixel_values, wanted)
+        self.assertEqual(processor((stop, stop)).pixel_values.shape, (2, *wanted.shape[1:]))
+        with self.assertRaisesRegex(ValueError, "is not a valid TensorType"):
+            processor(stop, return_tensors="tensorflow")
+        sound = np.zeros(16000, np.float32)
+        extractor = opened("audio-classification", GOLDEN / "speech/wav2vec2").feature_extractor
+        np.testing.assert_array_equal(extractor(raw_speech=sound, sampling_rate=16000).input_values, extractor(sound)["input_values"])
 
     def test_an_empty_text_is_its_special_tokens(self):
         """Also where a tokenizer makes no blank of white space; what `predict` is given stays refused."""
@@ -442,6 +459,83 @@ class OnlyHere(unittest.TestCase):
             self.assertEqual(pipe("Ada", batch_size=0), pipe("Ada"))
             with self.subTest(task), self.assertWarnsRegex(UserWarning, "Ignoring args") if drops else self.assertRaisesRegex(TypeError, "takes 2 positional arguments but 3 were given"):
                 pipe("Ada", "x")
+
+    def test_model_kwargs_of_torch(self):
+        for one in ({"torch_dtype": "auto"}, {"attn_implementation": "eager", "low_cpu_mem_usage": True}, {"cache_dir": "x", "local_files_only": True}):
+            with self.subTest(one), pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={**one, "threads": 1}) as pipe:
+                self.assertEqual(pipe("Ada Lovelace"), opened("ner", GOLDEN / "pipelines/tags")("Ada Lovelace"))
+        with self.assertRaises(TypeError):
+            pipeline("ner", GOLDEN / "pipelines/tags", model_kwargs={"thread": 1})
+
+    def test_labels_that_were_changed(self):
+        """In model.config.id2label, as in transformers: the whole dict or an entry of it."""
+        stop = "examples/road-signs/pictures/stop.png"
+        for task, model, given in (("text-classification", GOLDEN / "pipelines/labels", "Ada was born"), ("image-classification", "examples/road-signs", stop)):
+            with self.subTest(task), pipeline(task, model) as pipe:
+                best, second = pipe(given, top_k=2)
+                pipe.model.config.id2label = {i: label.upper() for i, label in pipe.model.config.id2label.items()}
+                self.assertEqual(pipe(given, top_k=2), [{**one, "label": one["label"].upper()} for one in (best, second)])
+                self.assertEqual(pipe([given], top_k=1), [[{**best, "label": best["label"].upper()}]])
+                self.assertEqual(pickle.loads(pickle.dumps(pipe))(given), pipe(given))
+                if task == "text-classification":
+                    self.assertTrue(pipe(given, add_special_tokens=False)[0]["label"].isupper())
+        with pipeline("ner", GOLDEN / "pipelines/tags") as pipe:
+            before = pipe("Ada Lovelace", ignore_labels=[])
+            pipe.model.config.id2label.update({pipe.model.config.label2id["O"]: "MISC", pipe.model.config.label2id["B-PER"]: "O"})
+            named = {"O": "MISC", "B-PER": "O"}
+            after = [{**row, "entity": named.get(row["entity"], row["entity"])} for row in before]
+            self.assertEqual(pipe("Ada Lovelace", ignore_labels=[]), after)
+            self.assertEqual(pipe("Ada Lovelace"), [row for row in after if row["entity"] != "O"])
+            with self.assertRaisesRegex(ValueError, "labels that were changed"):
+                pipe("Ada Lovelace", aggregation_strategy="simple")
+
+    def test_a_truncation_side_that_was_set(self):
+        with pipeline("text-classification", GOLDEN / "pipelines/labels", truncation=True, max_length=4) as pipe:
+            first, last, long = pipe("a b")[0], pipe("d e")[0], "a b c d e"
+            self.assertEqual(pipe(long)[0], first)
+            pipe.tokenizer.truncation_side = "left"
+            self.assertTrue(near(pipe(long)[0], last, 1e-5))
+            self.assertFalse(near(last, first, 1e-3))
+
+    def test_a_problem_type_that_was_set(self):
+        with pipeline("text-classification", GOLDEN / "pipelines/labels", top_k=None) as pipe:
+            usual = pipe("Ada")
+            for problem, function in (("multi_label_classification", "sigmoid"), ("regression", "none"), ("single_label_classification", "softmax")):
+                with self.subTest(problem):
+                    pipe.model.config.problem_type = problem
+                    self.assertEqual(pipe("Ada"), pipe("Ada", function_to_apply=function))
+            self.assertEqual(pipe("Ada"), usual)
+
+    def test_pickled(self):
+        """For workers of a pool and joblib: opened again there, with the settings as they are now."""
+        sound = np.sin(np.arange(16000) / 20).astype(np.float32)
+        for task, model, given, more in (
+                ("text-classification", GOLDEN / "pipelines/labels", "Ada was born", {"top_k": 2}), ("ner", GOLDEN / "pipelines/tags", "Ada Lovelace", {"model_kwargs": {"threads": 1}}),
+                ("feature-extraction", GOLDEN / "pipelines/vectors", "Ada", {}), (None, GOLDEN / "pipelines/masks", "Ada [MASK]", {}),
+                ("image-classification", "examples/road-signs", "examples/road-signs/pictures/stop.png", {}), ("audio-classification", GOLDEN / "speech/wav2vec2", sound, {})):
+            with self.subTest(task), pipeline(task, model, **more) as pipe:
+                wanted = pipe(given)
+                for again in (pickle.loads(pickle.dumps(pipe)), copy.deepcopy(pipe)):
+                    self.assertEqual((type(again), again.task, again(given)), (type(pipe), pipe.task, wanted))
+                    again.close()
+                self.assertIs(copy.copy(pipe).model, pipe.model)
+                if task == "text-classification":
+                    pipe(given, add_special_tokens=False)  # by the graph alone
+                    pipe.tokenizer.model_max_length = 3
+                    self.assertEqual(pickle.loads(pickle.dumps(pipe))(given, truncation=True), pipe(given, truncation=True))
+        with encoderfile_c.Model(GOLDEN / "pipelines/tags") as open_model, self.assertRaisesRegex(TypeError, "of a Model that is open"):
+            pickle.dumps(pipeline("ner", open_model))
+
+    def test_numbers_of_numpy(self):
+        asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}
+        sound = np.sin(np.arange(16000) / 20).astype(np.float32)
+        for task, model, given, name, number in (
+                ("fill-mask", "pipelines/masks", "Ada [MASK]", "top_k", np.int64(2)), ("question-answering", "pipelines/answers", asked, "top_k", np.int32(2)),
+                ("audio-classification", "speech/wav2vec2", sound, "top_k", np.int64(1)),
+                ("object-detection", "export_vision/yolos", np.full((40, 30, 3), 99, np.uint8), "threshold", np.float32(0.125))):
+            with self.subTest(task):
+                pipe = opened(task, GOLDEN / model)
+                self.assertEqual(pipe(given, **{name: number}), pipe(given, **{name: number.item()}))
 
     def test_calls_by_name(self):
         asked = {"question": "Who was born?", "context": "Ada Lovelace was born in London"}

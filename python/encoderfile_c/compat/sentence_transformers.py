@@ -9,12 +9,14 @@ Only sys.modules is changed, no file. Results that sentence-transformers gives a
 installed, and numpy arrays elsewhere."""
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import sys
 import types
-from typing import Any
+from typing import Any, Callable
 
 from .. import cross, sentence, similarity, sparse
+from .._arrays import has_torch, numpy, torch
 from ..quantization import quantize_embeddings
 
 NAME = "sentence_transformers"
@@ -45,7 +47,22 @@ _TOP: dict[str, Any] = {
     "quantize_embeddings": quantize_embeddings,
     "__version__": VERSION,
 }
+
+
+def _tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a torch tensor as its result, where torch is installed."""
+    @functools.wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        found = function(*args, **options)
+        return torch().from_numpy(found) if isinstance(found, numpy().ndarray) and has_torch() else found
+
+    return wrapped
+
+
+_SCORES = ("cos_sim", "pytorch_cos_sim", "dot_score", "euclidean_sim", "manhattan_sim", "pairwise_cos_sim", "pairwise_dot_score",
+           "pairwise_euclidean_sim", "pairwise_manhattan_sim")
 _UTIL = {name: getattr(similarity, name) for name in similarity.__all__} | {"quantize_embeddings": quantize_embeddings}
+_UTIL |= {name: _tensors(_UTIL[name]) for name in _SCORES}
 MODULES: dict[str, dict[str, Any]] = {
     "": _TOP,
     "util": _UTIL,

@@ -179,14 +179,16 @@ def export_to_onnx(model_path: StrPath, output_path: StrPath, quantize: bool = F
 
 
 def verify_onnx_model(onnx_path: StrPath) -> None:
-    """Runs the two sample queries and prints what is found in them."""
+    """Runs sample queries, which suit the model's task, and prints what is found in them."""
     report = _core.verify(onnx_path)
     print("VERIFYING ONNX MODEL")
     print(LINE)
     print("\nTest Results:")
     for result in report["results"]:
-        print(f"\nQuery: \"{result['query']}\"")
-        for entity in result["entities"]:
+        print(f"\nQuery: \"{result.pop('query')}\"")
+        for entity in result.pop("entities", ()):
             print(f"  - {entity['label']}: \"{entity['word']}\"")
+        for name, value in result.items():
+            print(f"  - {name}: {value}")
     print("\nVERIFICATION COMPLETE")
     print(LINE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,8 @@ class BusNERInference:
         """Type to text, for every type; None where there is none."""
         return self.batch_extract([query])[0]
 
-    def batch_extract(self, queries: list[str]) -> list[dict[str, str | None]]:
+    def batch_extract(self, queries: Iterable[str]) -> list[dict[str, str | None]]:
+        queries = list(queries)
         for query in queries:
             if not isinstance(query, str):
                 raise TypeError(f"query: found {type(query).__name__}, wanted a text")

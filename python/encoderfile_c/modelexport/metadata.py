@@ -119,12 +119,12 @@ class ONNXMetadataReader:
 
     def read_metadata(self, onnx_path: str | os.PathLike[str]) -> dict[str, Any] | None:
         """Key to value, without the prefix; None: there are none, or they cannot be read (a warning says why)."""
-        key = os.fspath(onnx_path)
-        if self.cache_metadata and key in self._cache:
-            return self._cache[key]
         try:
+            key = os.fspath(onnx_path)
+            if self.cache_metadata and key in self._cache:
+                return self._cache[key]
             found = {name: value for name, value in _core.metadata(key).items() if name not in ("valid", "warnings", "problems")} or None
-        except (ValueError, OSError, RuntimeError) as error:
+        except (TypeError, ValueError, OSError, RuntimeError) as error:
             logger.warning("Failed to read metadata: %s", error)
             return None
         if self.cache_metadata:
