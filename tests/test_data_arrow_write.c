@@ -134,8 +134,6 @@ static void test_empty_columns(int64_t rows, bool taken)
     arena_free(&arena);
 }
 
-}
-
 /* One dictionary for columns of two types: the values of the first would be read as those of the second. */
 static void test_one_dictionary(void)
 {
