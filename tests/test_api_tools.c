@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_api_tools.c - the tools as a C program calls them,
  * on the bundled model; run it from the root. */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "base/file.h"
 #include "check.h"
 #include "data/json.h"
@@ -252,6 +256,35 @@ static void analyzes(void)
     CHECK(!ef_embed_metadata(NULL, NULL, &err));
 }
 
+static int asked; /* for the umask, which cannot be read without changing it for all threads */
+
+mode_t umask(mode_t mask)
+{
+    asked++;
+    return (mode_t)syscall(SYS_umask, mask);
+}
+
+static int mode_of(const char *name)
+{
+    struct stat st;
+    return stat(in_work(name), &st) == 0 ? (int)(st.st_mode & 0777) : -1;
+}
+
+static void umask_stays(void)
+{
+    TEST("files are made by the umask, which stays");
+    ef_error err = { 0 };
+    const mode_t before = umask(027);
+    asked = 0;
+    CHECK(report_of(ef_export(bus, in_work("masked"), NULL, &err)).kind == V_MAP);
+    CHECK(report_of(ef_export(bus, in_work("masked"), NULL, &err)).kind == V_MAP); /* over what is there */
+    CHECK(report_of(ef_build(bus, in_work("masked.encoderfile"), OWN_PROGRAM, &err)).kind == V_MAP);
+    CHECK(asked == 0);
+    CHECK(mode_of("masked/model.onnx") == 0640 && mode_of("masked/config.json") == 0640);
+    CHECK(mode_of("masked.encoderfile") == 0750);
+    CHECK(umask(before) == 027);
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(work) != NULL)) return finish();
@@ -263,6 +296,7 @@ int main(void)
     compares();
     inspects();
     analyzes();
+    umask_stays();
     remove_tree(work);
     arena_free(&arena);
     return finish();
