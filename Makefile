@@ -112,8 +112,9 @@ $(OUT)/libencoderfile.a: $(if $(filter all,$(PARTS)),$(LIB),$(SMALL_LIB))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
 shared: $(SHARED)
+# nodelete: threads that have used it run code of it when they end, dlclose or not.
 $(SHARED): $(LIB) src/api/exported.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs \
+	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs,-z,nodelete \
 	    -Wl,-Bsymbolic-functions $(LDFLAGS) -o $@ $(LIB) $(LIBS)
 $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld tools/unused
 	$(CC) $(CFLAGS) $(STATIC) $(UNUSED) $(LDFLAGS) -o $@ $(OBJ) $(FEW) $(LIBS)

@@ -47,6 +47,46 @@ printf '#include <encoderfile.h>\nint main(void) { ef_error e; return ef_serve(0
 libs=$(sed -n 's/^Libs.private: //p' "$root/opt/ef/lib/pkgconfig/encoderfile.pc" | sed 's/-lnghttp2//; s/-lssl//; s/-lcrypto//')
 cc -Iinclude -o "$work/small" "$work/small.c" "$out/lib/libencoderfile.a" $libs 2>"$work/log" && "$work/small"
 check "a program with the small library: $(tail -3 "$work/log")" $?
+mkdir "$work/pairs"
+cat >"$work/pairs/tokenizer.json" <<'END'
+{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
+ "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}
+END
+cat >"$work/unload.c" <<'END'
+#include <dlfcn.h>
+#include <encoderfile.h>
+#include <pthread.h>
+static const char *library, *folder;
+static int failed;
+static void *run(void *own) /* a thread that ends after the library was given back */
+{
+    void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return failed = 1, own;
+    ef_tokenizer *(*open)(const char *, ef_error *) = dlsym(lib, "ef_tokenizer_open");
+    bool (*encode)(const ef_tokenizer *, const ef_input *, size_t, const ef_encode_options *, ef_tokens **,
+                   ef_error *) = dlsym(lib, "ef_encode");
+    void (*tokens_free)(ef_tokens *) = dlsym(lib, "ef_tokens_free");
+    void (*close)(ef_tokenizer *) = dlsym(lib, "ef_tokenizer_close");
+    ef_tokenizer *t = open(folder, NULL);
+    ef_input in = ef_text("ab ab");
+    ef_tokens *tokens;
+    failed |= !t || !encode(t, &in, 1, NULL, &tokens, NULL);
+    if (!failed) tokens_free(tokens);
+    close(t);
+    dlclose(lib);
+    return own;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    library = argv[1], folder = argv[argc - 1];
+    for (int i = 0; i < 1100; i++) /* more than a process has keys of threads' own memory */
+        if (pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL)) return 2;
+    return failed;
+}
+END
+cc -Iinclude -o "$work/unload" "$work/unload.c" -pthread 2>"$work/log" && "$work/unload" "$library" "$work/pairs" 2>>"$work/log"
+check "loaded and given back by threads that end: $(tail -3 "$work/log")" $?
 
 # ---- programs ----
 awk '/^```c buses.c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$work/buses.c"
