@@ -284,6 +284,10 @@ static void check_refusals(const ef_tokenizer *t)
     ef_tokens *out[2];
     CHECK(!ef_encode(t, in, 2, NULL, out, &err) && says(&err, "input 1:") && !out[0] && !out[1]);
     CHECK(!ef_encode(t, &none, 1, NULL, out, &err) && says(&err, "found no text"));
+    static const ef_word words[] = { { "to", 2 }, { NULL, 2 } };
+    ef_input cut[] = { { sizeof *cut, EF_WORDS, words, 2, NULL, 0 }, { sizeof *cut, EF_WORDS, words, 1, words, 2 } };
+    for (int i = 0; i < 2; i++)
+        CHECK(!ef_encode(t, &cut[i], 1, NULL, out, &err) && says(&err, "input 0: word 1: found no text"));
     CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .max_length = 4, .stride = 4 }, out, &err) &&
           says(&err, "below max_length"));
     CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .pad = true, .pad_id = -1 }, out, &err));
@@ -354,7 +358,8 @@ static void from_memory(const char *path)
     }
     ef_close(mapped), ef_close(held);
     CHECK(!ef_open_memory(bytes + 1, n / 2, NULL, &err) && says(&err, "Not a valid encoderfile"));
-    CHECK(!ef_open_memory(NULL, 0, NULL, &err) && says(&err, "Not a valid encoderfile"));
+    for (size_t size = 0; size < (size_t)1 << 50; size = size * 1024 + 1)
+        CHECK(!ef_open_memory(NULL, size, NULL, &err) && says(&err, "Not a valid encoderfile"));
     free(bytes);
 }
 

@@ -111,6 +111,7 @@ static void export_refusals(void)
         if (!CHECK(says(&err, wrong[i][1]))) printf("  %s: %s\n", wrong[i][0], err.message);
     }
     ef_error err = { 0 };
+    CHECK(!ef_export(bus, "", NULL, &err) && says(&err, "found no name of an output"));
     CHECK(!dir_is(in_work("none")));
     CHECK(!ef_export("nowhere", in_work("none"), NULL, &err) && err.code == EF_NOT_FOUND);
     CHECK(!ef_export(NULL, in_work("none"), NULL, &err) && !ef_export(bus, NULL, NULL, NULL));
