@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_api_tools.c - the tools as a C program calls them,
  * on the bundled model; run it from the root. */
+#include <locale.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -286,6 +287,28 @@ static void umask_stays(void)
     CHECK(umask(before) == 027);
 }
 
+static Str bytes_of(const char *name)
+{
+    Str bytes = STR("");
+    Err err = { 0 };
+    CHECK(file_read(&arena, in_work(name), SIZE_MAX, &bytes, &err));
+    return bytes;
+}
+
+static void locale_does_not_matter(void)
+{
+    TEST("a host program that writes decimals with a comma");
+    ef_error err = { 0 };
+    if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8"))
+        return (void)SKIP("no locale with a decimal comma is installed");
+    CHECK(report_of(ef_export(bus, in_work("comma"), "{\"with-report\": true}", &err)).kind == V_MAP);
+    setlocale(LC_ALL, "C");
+    const Str onnx = bytes_of("comma/model.onnx"); /* constants are called by their values */
+    CHECK(memmem(onnx.p, onnx.n, "float.1.4142", 12) && !memmem(onnx.p, onnx.n, "float.1,4142", 12));
+    const char *took = strstr(bytes_of("comma/model_htp_export_report.md").p, "**Export Time**: ");
+    CHECK(took && strspn(took + strlen("**Export Time**: "), "0123456789.") > 3);
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(work) != NULL)) return finish();
@@ -298,6 +321,7 @@ int main(void)
     inspects();
     analyzes();
     umask_stays();
+    locale_does_not_matter();
     remove_tree(work);
     arena_free(&arena);
     return finish();
