@@ -38,6 +38,9 @@ awk '/^static inline|^#/ { next } { print }' include/encoderfile.h | sed 's,/\*.
 check "every function of the header is there: $(head -3 "$work/strange")" $?
 readelf -d "$library" | grep -q 'SONAME.*\[libencoderfile.so.0\]'
 check "its name has the number of the interface" $?
+nm -g --defined-only "$root/opt/ef/lib/libencoderfile.a" | awk 'NF == 3 { print $3 }' | grep -v '^ef_' >"$work/strange"
+[ ! -s "$work/strange" ]
+check "only ef_* is visible in the static library, too: $(head -3 "$work/strange")" $?
 make -s PARTS=library >"$work/log" 2>&1
 check "make PARTS=library: $(tail -3 "$work/log")" $?
 nm -u "$out/lib/libencoderfile.a" 2>/dev/null | grep -E ' (SSL_|nghttp2_|server_run)' >"$work/strange"
@@ -112,6 +115,9 @@ if command -v pkg-config >/dev/null; then
             check "$program answers: $(tail -1 "$work/said")" $?
         done
     done
+    printf '#include <encoderfile.h>\nint fail(void) { return 1; }\nint main(void) { return ef_open("", 0, 0) ? fail() : 0; }\n' >"$work/own.c"
+    cc -static -o "$work/own" "$work/own.c" $(pkg-config --cflags --libs --static encoderfile) 2>"$work/log" && "$work/own"
+    check "a static program with a function that the library has, too: $(head -3 "$work/log")" $?
     readelf -d "$work/buses" | grep -q 'NEEDED.*libencoderfile.so.0'
     check "the program needs the library by its number" $?
 else
