@@ -199,8 +199,8 @@ install: all man shared $(OUT)/installed/libencoderfile.a
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(libdir)/libencoderfile.so
 	$(INSTALL) -m 644 build/man/*.1 $(DESTDIR)$(mandir)/man1
 	sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
-	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in \
-	    >$(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
+	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in >$(OUT)/encoderfile.pc
+	$(INSTALL) -m 644 $(OUT)/encoderfile.pc $(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
 
 # The extension of the Python package, for this machine: then PYTHONPATH=python works.
 PYTHON     ?= python3

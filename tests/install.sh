@@ -13,8 +13,10 @@ check() { # WHAT STATUS
 skip() { skipped=$((skipped + 1)) && echo "  skipped: $1"; }
 
 root=$work/root
-make -s install DESTDIR="$root" prefix=/opt/ef >"$work/log" 2>&1
+(umask 077 && exec make -s install DESTDIR="$root" prefix=/opt/ef) >"$work/log" 2>&1
 check "make install: $(tail -3 "$work/log")" $?
+[ -z "$(find "$root/opt" ! -perm -o=r)" ]
+check "everybody may read what is installed, whatever the umask: $(find "$root/opt" ! -perm -o=r | head -3)" $?
 for file in bin/encoderfile include/encoderfile.h lib/libencoderfile.a lib/libencoderfile.so lib/libencoderfile.so.0 \
     lib/pkgconfig/encoderfile.pc share/man/man1/encoderfile.1 share/man/man1/encoderfile-build.1; do
     [ -s "$root/opt/ef/$file" ]
