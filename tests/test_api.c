@@ -396,6 +396,7 @@ static void toolchain(ef_model *m)
     CHECK(!ef_serve(m, "{\"disable-grpc\":\"x\"}", &stop, &err) && says(&err, "options: --disable-grpc: found"));
     CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown key \"prot\""));
     CHECK(!ef_serve(m, "{\"threads\":1}", &stop, &err) && says(&err, "open already"));
+    CHECK(!ef_serve(m, NULL, NULL, &err) && says(&err, "stop: found NULL"));
 }
 
 /* config.json of any model may carry LABEL_0 and LABEL_1. */
