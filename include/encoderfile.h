@@ -122,7 +122,8 @@ typedef struct { /* bytes are borrowed for the duration of the call */
 typedef struct {         /* zero means: the default */
     size_t struct_size;
     int threads;         /* default: the CPUs this process may use; at most 4096 */
-    const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
+    const char *kernels; /* "scalar", "avx2", ...; one for the process: others are an error once a model was opened;
+                          * default: the best this CPU has */
     /* What the model is for, by Hugging Face's name or ours ("ner", "token_classification"); a folder
      * or an .onnx then needs no config.json. Default: as its files say. */
     const char *task;
@@ -185,7 +186,8 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
  * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
 ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
 /* The same without waiting. done may be NULL; it is called once, on a thread of the library, and must not close the
- * model; from then on ef_finish does not wait. A call is finished before its model is closed. NULL, which ef_start
+ * model; from then on ef_finish does not wait. It may still be running, or yet to come, when ef_finish returns, but no
+ * more when ef_close does: until then own must stay. A call is finished before its model is closed. NULL, which ef_start
  * gives when it fails, is a call that is done, has nothing to cancel, and has no reply: EF_INVALID_INPUT. */
 typedef struct ef_call ef_call;
 ef_call *ef_start(ef_model *, const ef_input *, size_t count, const char *params_json,
