@@ -13,7 +13,8 @@
  *
  * Failure: a call that can fail returns NULL or false and fills *err (err may be NULL).
  * Ownership: ef_open, ef_predict, ef_encode and so on give you an object to release with its own
- *   call; every pointer read from an object is borrowed and dies with it. All releases accept NULL.
+ *   call; every pointer read from an object is borrowed and dies with it. All releases accept NULL. Replies, tokens
+ *   and lists of tensors may be read and released after their model was closed (but for ef_reply_arrow).
  * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time.
  * Growth: structs that may get more fields begin with struct_size. In a struct that you fill, set
  *   it to sizeof: `ef_options o = { .struct_size = sizeof o };`. Fields beyond it count as zero. A
@@ -242,7 +243,8 @@ struct ArrowArray {
 #endif
 /* The results as columns, one row for each input, in a struct array: those that `map` writes for the task
  * (docs/scale.md), without `error`; of token classification the entities where they were asked for ("aggregation"), else
- * the tokens. Both structs are yours to release, and outlive the reply. EF_UNSUPPORTED: of ef_run. */
+ * the tokens. Both structs are yours to release, and outlive the reply. The model must still be open.
+ * EF_UNSUPPORTED: of ef_run. */
 bool ef_reply_arrow(const ef_reply *, struct ArrowSchema *, struct ArrowArray *, ef_error *);
 /* Arrow's C Stream Interface, likewise. */
 #ifndef ARROW_C_STREAM_INTERFACE

@@ -472,6 +472,28 @@ static void short_of_memory(void)
     CHECK(opened > 0 && refused > 0);
 }
 
+static void replies_stay(void)
+{
+    TEST("what a closed model has answered");
+    ef_error err = { 0 };
+    ef_model *m = ef_open(model_path, NULL, &err);
+    if (!CHECK(m)) return;
+    const char *asked = "from Pune to Goa";
+    ef_input in = ef_text(asked);
+    size_t n = 0;
+    ef_reply *r = ef_predict(m, &in, 1, NULL, &err);
+    ef_arrays *list = ef_prepare(m, &in, 1, NULL, &err);
+    ef_tokens *t = ef_tokenize(m, asked, strlen(asked), &err);
+    ef_close(m);
+    if (!CHECK(r && list && t)) return;
+    const ef_tensor *scores = ef_reply_tensor(r, 0);
+    CHECK(scores && strcmp(scores->name, "logits") == 0 && isfinite(scores->data[0]));
+    CHECK(strstr(ef_reply_json(r), "token_info") && ef_reply_value(r, &err));
+    CHECK(strcmp(ef_arrays_at(list, 0)->name, "input_ids") == 0 && *(const int64_t *)ef_arrays_at(list, 0)->data == ef_tokens_ids(t, &n)[0]);
+    CHECK(n > 4 && strcmp(ef_tokens_text(t, 1), "from") == 0);
+    ef_reply_free(r), ef_arrays_free(list), ef_tokens_free(t);
+}
+
 int main(void)
 {
     short_of_memory();
@@ -492,6 +514,7 @@ int main(void)
     toolchain(m);
     ef_close(m);
     embeddings_have_no_labels();
+    replies_stay();
     ef_close(NULL), ef_reply_free(NULL), ef_tokens_free(NULL);
     return finish();
 }
