@@ -160,7 +160,8 @@ typedef struct {
 
 const char *ef_version(void);
 
-/* Log lines go to stderr, or to `line` (on any thread, without the line's end). Process wide; NULL: stderr again. */
+/* Log lines go to stderr, or to `line` (on any thread, without the line's end). Process wide; NULL: stderr again. One that
+ * another thread has begun may still come to the function before. */
 typedef enum { EF_LOG_ERROR, EF_LOG_WARN, EF_LOG_INFO, EF_LOG_DEBUG } ef_level;
 void ef_set_log(void (*line)(void *own, ef_level, const char *text), void *own);
 /* How far a call is: stage "downloading", "packing weights"; total 0: not known. false ends the call with
