@@ -111,9 +111,17 @@ $(OBJECTS)/server/web_files.o: src/server/web.S src/server/web_files.h $(WEB)
 $(OUT)/libencoderfile.a: $(if $(filter all,$(PARTS)),$(LIB),$(SMALL_LIB))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
+# As it is installed: one object in which only ef_* is visible, so that programs may use the other names.
+OBJCOPY = $(shell $(CC) -print-prog-name=objcopy)
+$(OUT)/installed/libencoderfile.a: $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -r -nostdlib -o $(@:.a=.o) $(LIB)
+	$(OBJCOPY) -w --keep-global-symbol='ef_*' $(@:.a=.o)
+	rm -f $@ && ar rcs $@ $(@:.a=.o)
 shared: $(SHARED)
+# nodelete: threads that have used it run code of it when they end, dlclose or not.
 $(SHARED): $(LIB) src/api/exported.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs \
+	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs,-z,nodelete \
 	    -Wl,-Bsymbolic-functions $(LDFLAGS) -o $@ $(LIB) $(LIBS)
 $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld tools/unused
 	$(CC) $(CFLAGS) $(STATIC) $(UNUSED) $(LDFLAGS) -o $@ $(OBJ) $(FEW) $(LIBS)
@@ -182,17 +190,17 @@ libdir     ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 mandir     ?= $(prefix)/share/man
 INSTALL    ?= install
-install: all man shared
+install: all man shared $(OUT)/installed/libencoderfile.a
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(includedir) $(mandir)/man1)
 	$(INSTALL) -m 755 $(OUT)/encoderfile $(DESTDIR)$(bindir)/encoderfile
 	$(INSTALL) -m 644 include/encoderfile.h $(DESTDIR)$(includedir)/encoderfile.h
-	$(INSTALL) -m 644 $(OUT)/libencoderfile.a $(DESTDIR)$(libdir)/libencoderfile.a
+	$(INSTALL) -m 644 $(OUT)/installed/libencoderfile.a $(DESTDIR)$(libdir)/libencoderfile.a
 	$(INSTALL) -m 644 $(SHARED) $(DESTDIR)$(libdir)/$(notdir $(SHARED))
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(libdir)/libencoderfile.so
 	$(INSTALL) -m 644 build/man/*.1 $(DESTDIR)$(mandir)/man1
 	sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
-	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in \
-	    >$(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
+	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in >$(OUT)/encoderfile.pc
+	$(INSTALL) -m 644 $(OUT)/encoderfile.pc $(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
 
 # The extension of the Python package, for this machine: then PYTHONPATH=python works.
 PYTHON     ?= python3

@@ -13,7 +13,8 @@
  *
  * Failure: a call that can fail returns NULL or false and fills *err (err may be NULL).
  * Ownership: ef_open, ef_predict, ef_encode and so on give you an object to release with its own
- *   call; every pointer read from an object is borrowed and dies with it. All releases accept NULL.
+ *   call; every pointer read from an object is borrowed and dies with it. All releases accept NULL. Replies, tokens
+ *   and lists of tensors may be read and released after their model was closed (but for ef_reply_arrow).
  * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time.
  * Growth: structs that may get more fields begin with struct_size. In a struct that you fill, set
  *   it to sizeof: `ef_options o = { .struct_size = sizeof o };`. Fields beyond it count as zero. A
@@ -122,7 +123,8 @@ typedef struct { /* bytes are borrowed for the duration of the call */
 typedef struct {         /* zero means: the default */
     size_t struct_size;
     int threads;         /* default: the CPUs this process may use; at most 4096 */
-    const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
+    const char *kernels; /* "scalar", "avx2", ...; one for the process: others are an error once a model was opened;
+                          * default: the best this CPU has */
     /* What the model is for, by Hugging Face's name or ours ("ner", "token_classification"); a folder
      * or an .onnx then needs no config.json. Default: as its files say. */
     const char *task;
@@ -158,7 +160,8 @@ typedef struct {
 
 const char *ef_version(void);
 
-/* Log lines go to stderr, or to `line` (on any thread, without the line's end). Process wide; NULL: stderr again. */
+/* Log lines go to stderr, or to `line` (on any thread, without the line's end). Process wide; NULL: stderr again. One that
+ * another thread has begun may still come to the function before. */
 typedef enum { EF_LOG_ERROR, EF_LOG_WARN, EF_LOG_INFO, EF_LOG_DEBUG } ef_level;
 void ef_set_log(void (*line)(void *own, ef_level, const char *text), void *own);
 /* How far a call is: stage "downloading", "packing weights"; total 0: not known. false ends the call with
@@ -185,7 +188,8 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
  * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
 ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
 /* The same without waiting. done may be NULL; it is called once, on a thread of the library, and must not close the
- * model; from then on ef_finish does not wait. A call is finished before its model is closed. NULL, which ef_start
+ * model; from then on ef_finish does not wait. It may still be running, or yet to come, when ef_finish returns, but no
+ * more when ef_close does: until then own must stay. A call is finished before its model is closed. NULL, which ef_start
  * gives when it fails, is a call that is done, has nothing to cancel, and has no reply: EF_INVALID_INPUT. */
 typedef struct ef_call ef_call;
 ef_call *ef_start(ef_model *, const ef_input *, size_t count, const char *params_json,
@@ -240,7 +244,8 @@ struct ArrowArray {
 #endif
 /* The results as columns, one row for each input, in a struct array: those that `map` writes for the task
  * (docs/scale.md), without `error`; of token classification the entities where they were asked for ("aggregation"), else
- * the tokens. Both structs are yours to release, and outlive the reply. EF_UNSUPPORTED: of ef_run. */
+ * the tokens. Both structs are yours to release, and outlive the reply. The model must still be open.
+ * EF_UNSUPPORTED: of ef_run. */
 bool ef_reply_arrow(const ef_reply *, struct ArrowSchema *, struct ArrowArray *, ef_error *);
 /* Arrow's C Stream Interface, likewise. */
 #ifndef ARROW_C_STREAM_INTERFACE

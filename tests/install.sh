@@ -13,8 +13,10 @@ check() { # WHAT STATUS
 skip() { skipped=$((skipped + 1)) && echo "  skipped: $1"; }
 
 root=$work/root
-make -s install DESTDIR="$root" prefix=/opt/ef >"$work/log" 2>&1
+(umask 077 && exec make -s install DESTDIR="$root" prefix=/opt/ef) >"$work/log" 2>&1
 check "make install: $(tail -3 "$work/log")" $?
+[ -z "$(find "$root/opt" ! -perm -o=r)" ]
+check "everybody may read what is installed, whatever the umask: $(find "$root/opt" ! -perm -o=r | head -3)" $?
 for file in bin/encoderfile include/encoderfile.h lib/libencoderfile.a lib/libencoderfile.so lib/libencoderfile.so.0 \
     lib/pkgconfig/encoderfile.pc share/man/man1/encoderfile.1 share/man/man1/encoderfile-build.1; do
     [ -s "$root/opt/ef/$file" ]
@@ -38,6 +40,9 @@ awk '/^static inline|^#/ { next } { print }' include/encoderfile.h | sed 's,/\*.
 check "every function of the header is there: $(head -3 "$work/strange")" $?
 readelf -d "$library" | grep -q 'SONAME.*\[libencoderfile.so.0\]'
 check "its name has the number of the interface" $?
+nm -g --defined-only "$root/opt/ef/lib/libencoderfile.a" | awk 'NF == 3 { print $3 }' | grep -v '^ef_' >"$work/strange"
+[ ! -s "$work/strange" ]
+check "only ef_* is visible in the static library, too: $(head -3 "$work/strange")" $?
 make -s PARTS=library >"$work/log" 2>&1
 check "make PARTS=library: $(tail -3 "$work/log")" $?
 nm -u "$out/lib/libencoderfile.a" 2>/dev/null | grep -E ' (SSL_|nghttp2_|server_run)' >"$work/strange"
@@ -47,6 +52,46 @@ printf '#include <encoderfile.h>\nint main(void) { ef_error e; return ef_serve(0
 libs=$(sed -n 's/^Libs.private: //p' "$root/opt/ef/lib/pkgconfig/encoderfile.pc" | sed 's/-lnghttp2//; s/-lssl//; s/-lcrypto//')
 cc -Iinclude -o "$work/small" "$work/small.c" "$out/lib/libencoderfile.a" $libs 2>"$work/log" && "$work/small"
 check "a program with the small library: $(tail -3 "$work/log")" $?
+mkdir "$work/pairs"
+cat >"$work/pairs/tokenizer.json" <<'END'
+{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
+ "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}
+END
+cat >"$work/unload.c" <<'END'
+#include <dlfcn.h>
+#include <encoderfile.h>
+#include <pthread.h>
+static const char *library, *folder;
+static int failed;
+static void *run(void *own) /* a thread that ends after the library was given back */
+{
+    void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return failed = 1, own;
+    ef_tokenizer *(*open)(const char *, ef_error *) = dlsym(lib, "ef_tokenizer_open");
+    bool (*encode)(const ef_tokenizer *, const ef_input *, size_t, const ef_encode_options *, ef_tokens **,
+                   ef_error *) = dlsym(lib, "ef_encode");
+    void (*tokens_free)(ef_tokens *) = dlsym(lib, "ef_tokens_free");
+    void (*close)(ef_tokenizer *) = dlsym(lib, "ef_tokenizer_close");
+    ef_tokenizer *t = open(folder, NULL);
+    ef_input in = ef_text("ab ab");
+    ef_tokens *tokens;
+    failed |= !t || !encode(t, &in, 1, NULL, &tokens, NULL);
+    if (!failed) tokens_free(tokens);
+    close(t);
+    dlclose(lib);
+    return own;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    library = argv[1], folder = argv[argc - 1];
+    for (int i = 0; i < 1100; i++) /* more than a process has keys of threads' own memory */
+        if (pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL)) return 2;
+    return failed;
+}
+END
+cc -Iinclude -o "$work/unload" "$work/unload.c" -pthread 2>"$work/log" && "$work/unload" "$library" "$work/pairs" 2>>"$work/log"
+check "loaded and given back by threads that end: $(tail -3 "$work/log")" $?
 
 # ---- programs ----
 awk '/^```c buses.c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$work/buses.c"
@@ -72,6 +117,9 @@ if command -v pkg-config >/dev/null; then
             check "$program answers: $(tail -1 "$work/said")" $?
         done
     done
+    printf '#include <encoderfile.h>\nint fail(void) { return 1; }\nint main(void) { return ef_open("", 0, 0) ? fail() : 0; }\n' >"$work/own.c"
+    cc -static -o "$work/own" "$work/own.c" $(pkg-config --cflags --libs --static encoderfile) 2>"$work/log" && "$work/own"
+    check "a static program with a function that the library has, too: $(head -3 "$work/log")" $?
     readelf -d "$work/buses" | grep -q 'NEEDED.*libencoderfile.so.0'
     check "the program needs the library by its number" $?
 else

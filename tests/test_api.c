@@ -284,6 +284,10 @@ static void check_refusals(const ef_tokenizer *t)
     ef_tokens *out[2];
     CHECK(!ef_encode(t, in, 2, NULL, out, &err) && says(&err, "input 1:") && !out[0] && !out[1]);
     CHECK(!ef_encode(t, &none, 1, NULL, out, &err) && says(&err, "found no text"));
+    static const ef_word words[] = { { "to", 2 }, { NULL, 2 } };
+    ef_input cut[] = { { sizeof *cut, EF_WORDS, words, 2, NULL, 0 }, { sizeof *cut, EF_WORDS, words, 1, words, 2 } };
+    for (int i = 0; i < 2; i++)
+        CHECK(!ef_encode(t, &cut[i], 1, NULL, out, &err) && says(&err, "input 0: word 1: found no text"));
     CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .max_length = 4, .stride = 4 }, out, &err) &&
           says(&err, "below max_length"));
     CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .pad = true, .pad_id = -1 }, out, &err));
@@ -354,7 +358,8 @@ static void from_memory(const char *path)
     }
     ef_close(mapped), ef_close(held);
     CHECK(!ef_open_memory(bytes + 1, n / 2, NULL, &err) && says(&err, "Not a valid encoderfile"));
-    CHECK(!ef_open_memory(NULL, 0, NULL, &err) && says(&err, "Not a valid encoderfile"));
+    for (size_t size = 0; size < (size_t)1 << 50; size = size * 1024 + 1)
+        CHECK(!ef_open_memory(NULL, size, NULL, &err) && says(&err, "Not a valid encoderfile"));
     free(bytes);
 }
 
@@ -391,6 +396,7 @@ static void toolchain(ef_model *m)
     CHECK(!ef_serve(m, "{\"disable-grpc\":\"x\"}", &stop, &err) && says(&err, "options: --disable-grpc: found"));
     CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown key \"prot\""));
     CHECK(!ef_serve(m, "{\"threads\":1}", &stop, &err) && says(&err, "open already"));
+    CHECK(!ef_serve(m, NULL, NULL, &err) && says(&err, "stop: found NULL"));
 }
 
 /* config.json of any model may carry LABEL_0 and LABEL_1. */
@@ -466,6 +472,28 @@ static void short_of_memory(void)
     CHECK(opened > 0 && refused > 0);
 }
 
+static void replies_stay(void)
+{
+    TEST("what a closed model has answered");
+    ef_error err = { 0 };
+    ef_model *m = ef_open(model_path, NULL, &err);
+    if (!CHECK(m)) return;
+    const char *asked = "from Pune to Goa";
+    ef_input in = ef_text(asked);
+    size_t n = 0;
+    ef_reply *r = ef_predict(m, &in, 1, NULL, &err);
+    ef_arrays *list = ef_prepare(m, &in, 1, NULL, &err);
+    ef_tokens *t = ef_tokenize(m, asked, strlen(asked), &err);
+    ef_close(m);
+    if (!CHECK(r && list && t)) return;
+    const ef_tensor *scores = ef_reply_tensor(r, 0);
+    CHECK(scores && strcmp(scores->name, "logits") == 0 && isfinite(scores->data[0]));
+    CHECK(strstr(ef_reply_json(r), "token_info") && ef_reply_value(r, &err));
+    CHECK(strcmp(ef_arrays_at(list, 0)->name, "input_ids") == 0 && *(const int64_t *)ef_arrays_at(list, 0)->data == ef_tokens_ids(t, &n)[0]);
+    CHECK(n > 4 && strcmp(ef_tokens_text(t, 1), "from") == 0);
+    ef_reply_free(r), ef_arrays_free(list), ef_tokens_free(t);
+}
+
 int main(void)
 {
     short_of_memory();
@@ -486,6 +514,7 @@ int main(void)
     toolchain(m);
     ef_close(m);
     embeddings_have_no_labels();
+    replies_stay();
     ef_close(NULL), ef_reply_free(NULL), ef_tokens_free(NULL);
     return finish();
 }

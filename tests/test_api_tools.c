@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_api_tools.c - the tools as a C program calls them,
  * on the bundled model; run it from the root. */
+#include <locale.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "base/file.h"
 #include "check.h"
 #include "data/json.h"
@@ -85,7 +90,9 @@ static void export_refusals(void)
         { "{\"opset\": 3}", "options: --opset: found \"3\", wanted a number from 14 to 21" },
         { "{\"opset\": \"new\"}", "--opset: found \"new\"" },
         { "{\"opest\": 17}", "unknown key \"opest\": did you mean \"opset\"" },
+        { "{\"opset\": 17.5}", "--opset: found 17.5, wanted a whole number" },
         { "{\"task\": 3}", "--task: found a number, wanted a text" },
+        { "{\"task\": \"ner\\u0000r\"}", "--task: found a zero byte in \"ner" },
         { "{\"opset\": true}", "--opset: found a boolean, wanted a number" },
         { "{\"clean-onnx\": \"maybe\"}", "--clean-onnx: found \"maybe\", wanted true or false" },
         { "{\"clean-onnx\": [1]}", "--clean-onnx: found a list, wanted true or false" },
@@ -107,6 +114,7 @@ static void export_refusals(void)
         if (!CHECK(says(&err, wrong[i][1]))) printf("  %s: %s\n", wrong[i][0], err.message);
     }
     ef_error err = { 0 };
+    CHECK(!ef_export(bus, "", NULL, &err) && says(&err, "found no name of an output"));
     CHECK(!dir_is(in_work("none")));
     CHECK(!ef_export("nowhere", in_work("none"), NULL, &err) && err.code == EF_NOT_FOUND);
     CHECK(!ef_export(NULL, in_work("none"), NULL, &err) && !ef_export(bus, NULL, NULL, NULL));
@@ -252,6 +260,57 @@ static void analyzes(void)
     CHECK(!ef_embed_metadata(NULL, NULL, &err));
 }
 
+static int asked; /* for the umask, which cannot be read without changing it for all threads */
+
+mode_t umask(mode_t mask)
+{
+    asked++;
+    return (mode_t)syscall(SYS_umask, mask);
+}
+
+static int mode_of(const char *name)
+{
+    struct stat st;
+    return stat(in_work(name), &st) == 0 ? (int)(st.st_mode & 0777) : -1;
+}
+
+static void umask_stays(void)
+{
+    TEST("files are made by the umask, which stays");
+    ef_error err = { 0 };
+    const mode_t before = umask(027);
+    asked = 0;
+    CHECK(report_of(ef_export(bus, in_work("masked"), NULL, &err)).kind == V_MAP);
+    CHECK(report_of(ef_export(bus, in_work("masked"), NULL, &err)).kind == V_MAP); /* over what is there */
+    CHECK(report_of(ef_build(bus, in_work("masked.encoderfile"), OWN_PROGRAM, &err)).kind == V_MAP);
+    CHECK(asked == 0);
+    CHECK(mode_of("masked/model.onnx") == 0640 && mode_of("masked/config.json") == 0640);
+    CHECK(mode_of("masked.encoderfile") == 0750);
+    CHECK(umask(before) == 027);
+}
+
+static Str bytes_of(const char *name)
+{
+    Str bytes = STR("");
+    Err err = { 0 };
+    CHECK(file_read(&arena, in_work(name), SIZE_MAX, &bytes, &err));
+    return bytes;
+}
+
+static void locale_does_not_matter(void)
+{
+    TEST("a host program that writes decimals with a comma");
+    ef_error err = { 0 };
+    if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8"))
+        return (void)SKIP("no locale with a decimal comma is installed");
+    CHECK(report_of(ef_export(bus, in_work("comma"), "{\"with-report\": true}", &err)).kind == V_MAP);
+    setlocale(LC_ALL, "C");
+    const Str onnx = bytes_of("comma/model.onnx"); /* constants are called by their values */
+    CHECK(memmem(onnx.p, onnx.n, "float.1.4142", 12) && !memmem(onnx.p, onnx.n, "float.1,4142", 12));
+    const char *took = strstr(bytes_of("comma/model_htp_export_report.md").p, "**Export Time**: ");
+    CHECK(took && strspn(took + strlen("**Export Time**: "), "0123456789.") > 3);
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(work) != NULL)) return finish();
@@ -263,6 +322,8 @@ int main(void)
     compares();
     inspects();
     analyzes();
+    umask_stays();
+    locale_does_not_matter();
     remove_tree(work);
     arena_free(&arena);
     return finish();

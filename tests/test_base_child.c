@@ -134,6 +134,21 @@ static void test_memory(void)
 #endif
 }
 
+/* A host program may ignore SIGCHLD: then nobody tells how a child ended. */
+static void test_untold(void)
+{
+    TEST("an end that is not told");
+    Str out;
+    Err err;
+    signal(SIGCHLD, SIG_IGN);
+    CHECK(run_script("echo well", STR(""), 20, &out, &err) && str_is(out, "well\n"));
+    CHECK(!run_script("echo no such language >&2; exit 1", STR(""), 20, &out, &err) && err.code == EF_UNAVAILABLE &&
+          says(&err, "no such language"));
+    CHECK(!run_script("kill -9 $$", STR(""), 20, &out, &err) && err.code == EF_UNAVAILABLE);
+    CHECK(!run_script("/bin/sleep 20", STR(""), 0.2, &out, &err) && err.code == EF_DEADLINE);
+    signal(SIGCHLD, SIG_DFL);
+}
+
 static void test_find(void)
 {
     TEST("where PATH finds it");
@@ -156,6 +171,7 @@ int main(void)
     test_left_behind();
     test_bad();
     test_memory();
+    test_untold();
     test_find();
     remove_tree(folder);
     arena_free(&arena);

@@ -107,7 +107,7 @@ ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
 
 ef_model *ef_open_memory(const void *data, size_t size, const ef_options *options, ef_error *err)
 {
-    return open_call(&(OpenCall){ .bytes = { data ? data : "", size }, .options = options }, err);
+    return open_call(&(OpenCall){ .bytes = { data ? data : "", data ? size : 0 }, .options = options }, err);
 }
 
 const ef_info *ef_describe(const ef_model *m)

@@ -164,6 +164,7 @@ static bool verify(Arena *arena, Exporting *x, Err *err)
 static bool export_files(Exporting *x, Err *err)
 {
     Export *e = &x->e;
+    if (!e->output || !*e->output) return fail(err, EF_USAGE, "found no name of an output, wanted a folder to write");
     if (!export_open(e, err)) return false;
     const size_t there = dir_there(e->onnx);
     bool ok = reach(x, EXPORT_OPENED, err) && export_build(e, err) && reach(x, EXPORT_BUILT, err) &&

@@ -43,10 +43,14 @@ static bool value_text(const Option *o, Arena *arena, const Value *v, Str *text,
 {
     bool flag = !o->argument;
     const char *wanted = flag ? "true or false" : option_number(o) ? "a number" : "a text";
+    if (v->kind == V_STR && v->s.n && memchr(v->s.p, 0, v->s.n))
+        return fail(err, EF_USAGE, "--%s: found a zero byte in \"%.*s\"", o->name, STR_ARG(v->s));
     if (v->kind == V_STR) return *text = v->s, true;
     if (v->kind == V_BOOL && (flag || o->stands)) return *text = STR("true"), true;
     if (v->kind == V_INT && (flag || option_number(o)))
         return *text = str_of(str_format(arena, "%lld", (long long)v->i)), true;
+    if (v->kind == V_FLOAT && option_number(o))
+        return fail(err, EF_USAGE, "--%s: found %g, wanted a whole number", o->name, v->f);
     return fail(err, EF_USAGE, "--%s: found %s, wanted %s", o->name, value_kind_name(v->kind),
                 wanted);
 }

@@ -59,11 +59,12 @@ static const float *choice_numbers(const Work *work, size_t i, Arena *arena)
 /* Of an item with several rows: for choices all of them, for windows the first. */
 static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
 {
+    const char *name = str_dup(&r->arena, str_of(m->output)); /* the reply may outlive its model */
     r->tensor = ARRAY(&r->arena, ef_tensor, work->n + 1);
     for (size_t i = 0; i < work->n; i++) {
         const TaskTensor *result = work_result(work, work_row(work, i));
         ef_tensor *t = &r->tensor[i];
-        *t = (ef_tensor){ .struct_size = sizeof *t, .name = m->output, .data = result->data };
+        *t = (ef_tensor){ .struct_size = sizeof *t, .name = name, .data = result->data };
         if (m->model->task->shape->per != PER_TEXT) t->dim[t->rank++] = result->tokens;
         t->dim[t->rank++] = result->width;
         if (!task_can(m->model->task, NULL, CAN_CHOOSE)) continue;

@@ -24,6 +24,7 @@ bool ef_serve(ef_model *m, const char *options, const volatile int *stop, ef_err
     ServeSettings s;
     Err own = { 0 };
     bool ok = process_check(m->process, "the model", &own) &&
+        (stop || fail(&own, EF_INVALID_INPUT, "stop: found NULL, wanted a flag that ends the serving")) &&
         read_settings(&arena, options, &s, &own) && server_run(m->session, &s.server, stop, &own);
     arena_free(&arena);
     return ok || fail(err, own.code, "%s", own.message);

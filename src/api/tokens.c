@@ -226,21 +226,25 @@ static bool encode_goes_on(TokenInputs *b, size_t done)
     return false;
 }
 
-static Words words_of(Arena *arena, const void *list, size_t n)
+static bool words_of(Arena *arena, const void *list, size_t n, Words *out, Err *err)
 {
     const ef_word *given = list;
     Str *items = ARRAY(arena, Str, n);
-    for (size_t i = 0; i < n; i++) items[i] = (Str){ given[i].data, given[i].size };
-    return (Words){ items, n };
+    for (size_t i = 0; i < n; i++) {
+        if (!given[i].data && given[i].size) return fail(err, EF_INVALID_INPUT, "word %zu: found no text", i);
+        items[i] = (Str){ given[i].data, given[i].size };
+    }
+    *out = (Words){ items, n };
+    return true;
 }
 
 static bool encode_words(const TokenInputs *b, const ef_input *in, ef_tokens *t, Err *err)
 {
-    Words first = words_of(&t->arena, in->data, in->size),
-          second = words_of(&t->arena, in->data2, in->data2 ? in->size2 : 0);
+    Words first, second;
     const Words *more = in->data2 ? &second : NULL;
-    if (!tokenizer_encode_words(b->tokenizer, &t->arena, first, more, &b->options, &t->encoding,
-                                err))
+    if (!words_of(&t->arena, in->data, in->size, &first, err) ||
+        (more && !words_of(&t->arena, in->data2, in->size2, &second, err)) ||
+        !tokenizer_encode_words(b->tokenizer, &t->arena, first, more, &b->options, &t->encoding, err))
         return false;
     if (b->chars) encoding_to_chars_words(&t->encoding, first, more);
     return true;

@@ -42,7 +42,7 @@ static void note_problem(Verification *w, const char *format, ...)
     char line[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    text_print(line, sizeof line, format, args);
     va_end(args);
     w->v->ok = false;
     if (w->problems.list.n < MOST_PROBLEMS)

@@ -68,6 +68,7 @@ Str str_trim(Str);               /* without the blanks around it */
 int str_cmp(const Str *, const Str *);              /* bytewise; for qsort */
 char *str_dup(Arena *, Str);                        /* terminated copy */
 char *str_format(Arena *, const char *, ...) PRINTF(2, 3);
+int text_print(char *, size_t room, const char *format, va_list) PRINTF(3, 0); /* vsnprintf, blind to the locale */
 uint64_t str_hash(Str);                             /* not stable between versions: never stored */
 bool str_int(Str, int64_t *out);                    /* whole view is a decimal integer that fits */
 /* The known word nearest to `word` (at most a third of it wrong), or NULL: for "did you mean". */

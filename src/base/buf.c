@@ -82,10 +82,10 @@ void buf_printf(Buf *buf, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     buf_reserve(buf, 128);
-    int n = vsnprintf(buf->p + buf->n, buf->cap - buf->n, format, args);
+    int n = text_print(buf->p + buf->n, buf->cap - buf->n, format, args);
     if (n >= 0 && (size_t)n >= buf->cap - buf->n) {
         buf_reserve(buf, (size_t)n + 1);
-        vsnprintf(buf->p + buf->n, buf->cap - buf->n, format, again);
+        text_print(buf->p + buf->n, buf->cap - buf->n, format, again);
     }
     if (n > 0) buf->n += (size_t)n;
     va_end(again);

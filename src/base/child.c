@@ -30,6 +30,7 @@ typedef struct ChildRun {
     char note[NOTE_ROOM];        /* the beginning of its stderr */
     double deadline;
     bool overflow, late;
+    bool unknown;                /* how it ended: the process ignores SIGCHLD, or waits for every child itself */
 } ChildRun;
 
 /* ---- begin ---- */
@@ -182,6 +183,7 @@ static int child_end(ChildRun *c)
     }
     kill(-c->pid, SIGKILL); /* what it left behind */
     while (gone == 0 && waitpid(c->pid, &status, 0) < 0 && errno == EINTR) continue;
+    c->unknown = gone < 0;
     for (int i = 0; i < STREAMS; i++) child_close(c, i);
     return status;
 }
@@ -210,6 +212,9 @@ static bool child_judge(const ChildRun *c, int status, Err *err)
     if (WEXITSTATUS(status))
         return fail(err, EF_UNAVAILABLE, "%s: ended with status %d%s%.*s", c->name, WEXITSTATUS(status),
                     colon, STR_ARG(said));
+    if (c->unknown && !c->got) /* what it wrote is all that tells */
+        return fail(err, EF_UNAVAILABLE, "%s: ended without a word, and this process (SIGCHLD) is not told how%s%.*s",
+                    c->name, colon, STR_ARG(said));
     return true;
 }
 

@@ -49,7 +49,7 @@ bool fail(Err *err, ef_code code, const char *format, ...)
     err->code = code;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
+    text_print(err->message, sizeof err->message, format, args);
     va_end(args);
     err_make_one_line(err->message);
     return false;
@@ -62,7 +62,7 @@ bool within(Err *err, const char *format, ...)
     memcpy(inner, err->message, sizeof inner);
     va_list args;
     va_start(args, format);
-    vsnprintf(prefix, sizeof prefix, format, args);
+    text_print(prefix, sizeof prefix, format, args);
     va_end(args);
     snprintf(err->message, sizeof err->message, "%s: %.*s", prefix,
              (int)(sizeof inner - sizeof prefix - 4), inner);

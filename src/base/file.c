@@ -157,13 +157,23 @@ static bool writer_fail(FileWriter *w, Err *err)
 }
 
 /* A file without a name, where the file system has such: a killed program leaves nothing behind. */
-static int open_unnamed(const char *path)
+static int open_unnamed(const char *path, int mode)
 {
     if (access("/proc/self/fd", X_OK) != 0) return -1; /* needed to name it later */
     Arena scratch = { 0 };
-    int fd = open(path_dir(&scratch, path), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    int fd = open(path_dir(&scratch, path), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     arena_free(&scratch);
     return fd;
+}
+
+/* By open, which obeys the umask: asking for that would change it for a moment, and for all threads. */
+static int open_beside(char *name, int mode)
+{
+    const int taken = mkstemp(name); /* reserves a name nobody else uses */
+    if (taken < 0) return -1;
+    close(taken);
+    unlink(name);
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
 /* /dev/null, a terminal, a pipe: renaming a file over it would destroy it. */
@@ -197,8 +207,8 @@ bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *e
     if (is_stream(path)) return open_stream(w, path, mode, err);
     path = path_real(arena, path); /* the file behind a link is replaced, never the link */
     char *name = str_format(arena, "%s.tmp.XXXXXX", path);
-    *w = (FileWriter){ .fd = open_unnamed(path), .mode = mode, .path = path, .spare = name };
-    if (w->fd < 0) w->temporary = name, w->fd = mkostemp(name, O_CLOEXEC);
+    *w = (FileWriter){ .fd = open_unnamed(path, mode), .path = path, .spare = name };
+    if (w->fd < 0) w->temporary = name, w->fd = open_beside(name, mode);
     if (w->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
     writer_guard(w);
     return true;
@@ -256,9 +266,6 @@ static bool close_stream(FileWriter *w, Err *err)
 bool writer_commit(FileWriter *w, Err *err)
 {
     if (w->stream) return close_stream(w, err);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0) return writer_fail(w, err);
     if (!w->copy && fsync(w->fd) != 0) return writer_fail(w, err);
     if (!w->temporary && !name_unnamed(w)) return writer_fail(w, err);
     int fd = w->fd;

@@ -42,7 +42,6 @@ const char *path_self(Arena *, Err *); /* this very executable */
 typedef struct FileWriter {
     GuardHold hold;
     int fd;
-    int mode;               /* 0644, 0755 */
     uint64_t written;
     const char *path;       /* where it will be */
     const char *temporary;  /* its name until then; NULL: none yet */
@@ -51,13 +50,13 @@ typedef struct FileWriter {
     bool copy;              /* not synced: complete or absent, but perhaps not yet on disk */
 } FileWriter;
 void writer_guard(FileWriter *); /* for those that open it */
-bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
+bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *); /* mode: 0644, 0755; less the umask */
 /* One that never gets a name: what was added is mapped instead of committed. */
 bool writer_open_memory(FileWriter *, Err *);
 bool writer_map(FileWriter *, Mapping *, Err *);
 bool writer_add(FileWriter *, const void *, size_t, Err *);
 bool writer_align(FileWriter *, size_t to, Err *);  /* zeros up to the next multiple */
-bool writer_commit(FileWriter *, Err *);            /* sync, chmod, rename; on failure nothing is left */
+bool writer_commit(FileWriter *, Err *);            /* sync, rename; on failure nothing is left */
 void writer_abort(FileWriter *);                    /* nothing is left */
 bool file_write(Arena *, const char *path, Str bytes, Err *); /* open, add, commit */
 /* The same without a sync, for data that could be made again. */

@@ -38,7 +38,7 @@ static bool log_handed(ef_level level, const char *format, va_list args)
     LogSink *sink = __atomic_load_n(&to->sink, __ATOMIC_RELAXED);
     char text[4096];
     if (!sink) return false;
-    vsnprintf(text, sizeof text, format, args);
+    text_print(text, sizeof text, format, args);
     sink(__atomic_load_n(&to->own, __ATOMIC_RELAXED), level, text);
     return true;
 }
@@ -48,7 +48,7 @@ static void log_write_line(const char *prefix, const char *format, va_list args)
 {
     char text[4096];
     int n = snprintf(text, sizeof text, "%s", prefix);
-    n += vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+    n += text_print(text + n, sizeof text - (size_t)n, format, args);
     n = MIN(n, (int)sizeof text - 2);
     text[n++] = '\n';
     for (ssize_t done = 0, w; done < n; done += w)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * str.c - views of bytes: comparing, formatting, UTF-8, and the nearest known word for a typo. */
+#include <locale.h>
+
 #include "base.h"
 
 bool str_starts(Str s, const char *prefix)
@@ -51,14 +53,26 @@ char *str_dup(Arena *arena, Str s)
     return copy;
 }
 
+/* The host program may write decimals with a comma; files, JSON and metrics must not. */
+int text_print(char *out, size_t room, const char *format, va_list args)
+{
+    static locale_t plain; /* every thread's: the C library has one, and does not free it */
+    locale_t own = __atomic_load_n(&plain, __ATOMIC_RELAXED);
+    if (!own) __atomic_store_n(&plain, own = newlocale(LC_ALL_MASK, "C", (locale_t)0), __ATOMIC_RELAXED);
+    const locale_t before = uselocale(own);
+    const int n = vsnprintf(out, room, format, args);
+    uselocale(before);
+    return n;
+}
+
 char *str_format(Arena *arena, const char *format, ...)
 {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = text_print(NULL, 0, format, args);
     char *out = arena_alloc(arena, (size_t)MAX(n, 0) + 1);
-    if (n > 0) vsnprintf(out, (size_t)n + 1, format, again);
+    if (n > 0) text_print(out, (size_t)n + 1, format, again);
     va_end(again);
     va_end(args);
     return out;

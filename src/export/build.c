@@ -15,7 +15,7 @@ void build_fail(Builder *b, ef_code code, const char *format, ...)
     b->failed = true;
     va_list args;
     va_start(args, format);
-    vsnprintf(b->err->message, sizeof b->err->message, format, args);
+    text_print(b->err->message, sizeof b->err->message, format, args);
     va_end(args);
     b->err->code = code;
 }
@@ -25,7 +25,7 @@ const char *build_path(Builder *b, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = text_print(text, sizeof text, format, args);
     va_end(args);
     assert(n >= 0 && (size_t)n < sizeof text);
     return str_dup(b->arena, (Str){ text, (size_t)n });

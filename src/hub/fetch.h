@@ -21,7 +21,7 @@ typedef struct Fetch {
     Str commit;
     Pool *pool;
     FetchWorker worker[FETCH_WORKERS]; /* 0: the caller */
-    pthread_mutex_t lock;              /* of the umask, and of what follows */
+    pthread_mutex_t lock;              /* of what follows */
     Err err;                           /* of the first that failed */
     bool stop;                         /* something failed: the others end */
     uint64_t done;                     /* bytes, of Progress; atomic */

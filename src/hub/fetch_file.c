@@ -47,10 +47,7 @@ static bool small_write(SmallFile *s, Arena *arena, Err *err)
         return fail(err, EF_UNAVAILABLE, "%s: found %zu bytes, wanted %lld", f->name, s->bytes.n,
                     (long long)f->at.size);
     if (!digest_fits(buf_view(&s->bytes), f->name, f->at.etag, err)) return false;
-    pthread_mutex_lock(&f->fetch->lock); /* writing looks at the umask, which is the process's */
-    bool ok = file_write(arena, cache_blob(&cache, f->at.etag), buf_view(&s->bytes), err);
-    pthread_mutex_unlock(&f->fetch->lock);
-    return ok;
+    return file_write(arena, cache_blob(&cache, f->at.etag), buf_view(&s->bytes), err);
 }
 
 bool fetch_small(FetchFile *f, int worker, Err *err)

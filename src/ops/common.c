@@ -8,7 +8,7 @@ bool op_fail(const OpCall *call, Err *err, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    text_print(text, sizeof text, format, args);
     va_end(args);
     const OnnxNode *n = call->node;
     return fail(err, EF_BAD_MODEL, "node '%.*s' (%.*s): %s", (int)MIN(n->name.n, 200), n->name.p,
