@@ -443,6 +443,32 @@ static void test_values(void)
     CHECK(op_shape(reshape, &call, &err) && out[0].dim[0] == 6 && out[0].dim[1] == 1);
 }
 
+/* XLNet's products of heads: a letter that two inputs have counts once. */
+static void test_work_of_letters(void)
+{
+    static const struct {
+        const char *equation;
+        double work;
+    } cases[] = {
+        { "bnij,jbnd->ibnd", 2 * 3 * 5 * 7 * 11 },
+        { "bnij, jbnd", 2 * 3 * 5 * 7 * 11 },
+        { "bnij,j...->ibnd", 210.0 * 462 }, /* as before: each number with each */
+        { "bnij,jbn->ibn", 210.0 * 462 },
+        { "bnij", 210.0 * 462 },
+    };
+    const Tensor a = { .type = T_F32, .rank = 4, .dim = { 2, 3, 5, 7 } },
+                 b = { .type = T_F32, .rank = 4, .dim = { 7, 2, 3, 11 } }, *in[] = { &a, &b };
+    TEST("work of letters");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        OnnxAttr equation = { .name = STR("equation"), .type = A_STRING, .s = str_of(cases[i].equation) };
+        OnnxNode node = { .op = STR("Einsum"), .attr = &equation, .n_attr = 1 };
+        Tensor out = { .type = T_F32, .rank = 4, .dim = { 5, 2, 3, 11 } };
+        OpCall call = call_of(&node, in, 2, &out);
+        const double is = op_work(op_find(STR(""), node.op, 12), &call);
+        if (!CHECK(is == cases[i].work * 64)) printf("  %s: %.0f\n", cases[i].equation, is / 64);
+    }
+}
+
 /* What bounds folding, shape inference and runs is read from the operator's row. */
 static void test_work(void)
 {
@@ -499,6 +525,7 @@ int main(int argc, char **argv)
     test_table();
     test_values();
     test_work();
+    test_work_of_letters();
     TEST("golden");
     run_folder(argc > 1 ? argv[1] : "tests/golden/ops");
     CHECK(checks_passed > 100);

@@ -93,18 +93,71 @@ static bool joins_rows(const Symbols *s, const bool *carried, const GraphNode *n
     return false;
 }
 
+/* Of a ragged graph, where rows may meet: behind their vectors, and in the integers that are made padded. */
+static bool behind_rows(const Layout *l, int i)
+{
+    return l->needed[i] && l->node[i] != FORM_TOKEN && !l->end[i];
+}
+
 /* What the file shows: whether a row's answer depends on the others can hang on a word (a branch
  * by the largest id), so trying (run.c) is not enough where rows are joined, or a branch is taken
  * for all of them. */
-static bool mixes_rows(const Engine *e, Arena *arena)
+static bool mixes_rows(const Engine *e, const bool *carried)
 {
     const Graph *g = e->graph;
-    const bool *carried = graph_carried(g, arena), named = e->symbols.known && !e->layout.ragged;
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         bool branch = n->guard && (!e->own || carried[n->guard - 1]);
+        bool named = e->symbols.known && (!e->layout.ragged || behind_rows(&e->layout, i));
         if (n->op && (n->op->mixes_rows || branch ||
                       (named && joins_rows(&e->symbols, carried, n))))
+            return true;
+    }
+    return false;
+}
+
+/* A norm, a softmax, a reduction: along columns, not rows. */
+static bool along_columns(const Graph *g, const GraphNode *n, int rank)
+{
+    size_t count;
+    double axis;
+    const int64_t *list = onnx_ints(n->node, "axes", &count);
+    const OnnxAttr *one = onnx_attr(n->node, "axis");
+    if (rank < 2 || graph_is(n, "LayerNorm")) return rank >= 2;
+    if (list) return count == 1 && (list[0] + rank) % rank != 0;
+    if (one) return (one->i + rank) % rank != 0;
+    return str_starts(str_of(n->op->name), "Reduce") && graph_input(n, 1) >= 0 &&
+           graph_scalar(g, graph_input(n, 1), &axis) && ((int64_t)axis + rank) % rank != 0;
+}
+
+/* It plainly works on each row's vector alone. */
+static bool keeps_rows(const Graph *g, const Symbols *s, const bool *carried, const GraphNode *n)
+{
+    const TokenRule kind = n->op->token;
+    if (graph_is(n, "Shape") || graph_is(n, "Size")) return true;
+    if (n->out[0] < 0) return false;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0 && !graph_of_row(&s->t[n->out[k]])) return false;
+    for (int k = 0; k < n->n_in; k++) {
+        const Tensor *t = n->in[k] >= 0 && carried[n->in[k]] ? &s->t[n->in[k]] : NULL;
+        if (!t) continue;
+        if (!graph_of_row(t) || (kind == TOKEN_MATMUL && k == 1)) return false;
+        if (kind == TOKEN_INNER && !along_columns(g, n, t->rank)) return false;
+        if ((kind == TOKEN_EACH || kind == TOKEN_MATMUL) && t->rank != s->t[n->out[0]].rank) return false;
+    }
+    return kind == TOKEN_EACH || kind == TOKEN_INNER || kind == TOKEN_MATMUL || kind == TOKEN_RESHAPE;
+}
+
+/* Behind the vectors of rows without padding is something else: whether rows stay apart there is tried out. */
+static bool may_mix_vectors(const Engine *e, const bool *carried)
+{
+    const Graph *g = e->graph;
+    for (int i = 0; e->layout.ragged && i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        bool reads = false;
+        for (int k = 0; n->op && k < n->n_in; k++) reads |= n->in[k] >= 0 && carried[n->in[k]];
+        if (reads && behind_rows(&e->layout, i) && e->layout.node[i] == FORM_PLAIN &&
+            !keeps_rows(g, &e->symbols, carried, n))
             return true;
     }
     return false;
@@ -118,7 +171,11 @@ bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out,
         return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
     graph_layout(g, arena, &e->symbols, e->output, e->n_output, &e->layout);
-    e->mixes_rows = mixes_rows(e, arena);
+    const bool *carried = graph_carried(g, arena);
+    e->mixes_rows = mixes_rows(e, carried);
+    e->may_mix_vectors = may_mix_vectors(e, carried);
+    if (e->layout.ragged && e->mixes_rows)
+        e->layout.ragged = false, e->layout.why = "a value is made of all rows of a batch";
     e->plain_up_to = NEW(arena, int64_t);
     *e->plain_up_to = g->mask.up_to;
     *out = e;

@@ -68,6 +68,7 @@ struct Engine {
     Symbols symbols;
     Layout layout;
     bool mixes_rows;
+    bool may_mix_vectors; /* ragged, but behind the rows' vectors: tried out before rows run together */
     int64_t fixed_B, fixed_S; /* 0: any */
     int64_t *plain_up_to; /* the longest row whose mask was probed, by any runner; atomic */
 };

@@ -477,7 +477,8 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
-    if (r->e->layout.ragged && mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S)) {
+    const bool apart = b->B == 1 || !r->e->may_mix_vectors || rows_stay_apart(r, NULL);
+    if (r->e->layout.ragged && apart && mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S)) {
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");

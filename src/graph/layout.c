@@ -187,14 +187,14 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
 }
 
 /* Known data of a value made from shapes: every row the same, and a longer row only adds to it. */
-static bool prefix_stable(const Tensor *small, const Tensor *large, int64_t large_S)
+static bool prefix_stable(const Tensor *small, int64_t small_S, const Tensor *large, int64_t large_S)
 {
     if (!small->data || !large->data || small->rank != large->rank || small->rank < 1) return false;
     int axis = -1;
     for (int i = 0; i < small->rank; i++)
-        if (small->dim[i] == SMALL_S && large->dim[i] == large_S) axis = axis < 0 ? i : -2;
+        if (small->dim[i] == small_S && large->dim[i] == large_S) axis = axis < 0 ? i : -2;
     if (axis < 0) return false;
-    size_t inner = dtype_size(small->type), a = inner * SMALL_S, b = inner * (size_t)large_S;
+    size_t inner = dtype_size(small->type), a = inner * (size_t)small_S, b = inner * (size_t)large_S;
     for (int i = axis + 1; i < small->rank; i++) {
         if (small->dim[i] != large->dim[i]) return false;
         a *= (size_t)small->dim[i], b *= (size_t)small->dim[i];
@@ -331,31 +331,30 @@ typedef struct Spread { /* values made from shapes alone, at two lengths */
     const Graph *g;
     const Symbols *s;
     const Layout *l;
-    Inferred small, large; /* SMALL_S; S */
-    int64_t S;
+    Inferred small, large;
+    int64_t small_S, S;
 } Spread;
 
-/* What node i reads as input k is at S what it is at SMALL_S, and more of it. */
+/* What node i reads as input k is at S what it is at small_S, and more of it. */
 static bool is_stable(const Spread *x, int i, int k)
 {
     const int v = x->g->node[i]->in[k];
     const Tensor *named = &x->s->t[v], *at = &x->large.t[v];
     if (x->S > LARGE_S && !at->data) return true; /* too large to be made here: as at LARGE_S */
     if (layout_reads(x->g, x->s, x->l, i, k) == FORM_TOKEN || graph_attends(x->g->node[i]))
-        return prefix_stable(&x->small.t[v], at, x->S);
+        return prefix_stable(&x->small.t[v], x->small_S, at, x->S);
     return named->data && /* the same at every size tried */
            (x->S == LARGE_S || (tensor_same_shape(named, at) &&
                                 memcmp(named->data, at->data, tensor_bytes(at)) == 0));
 }
 
-/* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
-static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, const Layout *l,
-                               int64_t S)
+static bool spreads_agree(const Graph *g, Arena *arena, const Symbols *s, const Layout *l,
+                          int64_t small_S, int64_t S)
 {
-    Spread x = { .g = g, .s = s, .l = l, .S = S };
+    Spread x = { .g = g, .s = s, .l = l, .small_S = small_S, .S = S };
     Err ignored;
     const bool *carried = graph_carried(g, arena);
-    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &x.small, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 2, small_S, &x.small, &ignored)) return small_S > LARGE_S;
     if (!infer_known(g, arena, l->needed, 3, S, &x.large, &ignored))
         return S > LARGE_S; /* the run says why */
     for (int i = 0; i < g->n_node; i++) {
@@ -371,6 +370,13 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, c
         }
     }
     return true;
+}
+
+/* What meets the tokens and was made from shapes alone must not depend on the size of the batch: a short row
+ * tells of its first tokens, one that is shorter by a token of those that are counted from the end. */
+static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, const Layout *l, int64_t S)
+{
+    return spreads_agree(g, arena, s, l, SMALL_S, S) && spreads_agree(g, arena, s, l, S - 1, S);
 }
 
 bool layout_positions_hold(const Graph *g, const Symbols *s, const Layout *l, int64_t S)

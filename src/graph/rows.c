@@ -6,7 +6,7 @@
  * whose file declares sizes means the row filled up to them when it says "alone". */
 #include "graph.h"
 
-enum { SAMPLES = 4, SMALL_IDS = 8 };
+enum { SAMPLES = 4, SMALL_IDS = 8, MOST_WORDS = 8 };
 static const int64_t lengths[] = { 5, 17, 67, 257, 509 }; /* some may exceed a position table */
 
 typedef struct Trial {
@@ -17,6 +17,8 @@ typedef struct Trial {
     int64_t S;
     bool *makers; /* [n_node]: everything that the values are made by */
     bool *inside; /* [n_node]: of those, what runs on the padded form, and on shapes */
+    int64_t word[MOST_WORDS]; /* words that the graph asks for: a separator's id */
+    int words;
     Inferred alone[SAMPLES];
 } Trial;
 
@@ -42,16 +44,32 @@ static bool *mark(const Trial *t, Arena *arena, bool through)
     return needed;
 }
 
-/* Token k of a sample row: among its ids are the padding's own and small, perhaps special ones. */
-static int64_t sample(const Graph *g, Role role, int row, int64_t k)
+/* What integers are compared with on the way. */
+static void find_words(Trial *t)
+{
+    for (int i = 0; i < t->g->n_node; i++) {
+        const GraphNode *n = t->g->node[i];
+        for (int k = 0; t->makers[i] && graph_is(n, "Equal") && k < 2; k++) {
+            const GraphValue *v = &t->g->value[n->in[k]];
+            const bool words = v->constant && (v->t.type == T_I64 || v->t.type == T_I32);
+            for (int64_t j = 0; words && j < tensor_count(&v->t) && t->words < MOST_WORDS; j++)
+                if (tensor_get_int(&v->t, j) >= SMALL_IDS) t->word[t->words++] = tensor_get_int(&v->t, j);
+        }
+    }
+}
+
+/* Token k of a sample row: among its ids are the padding's own and small, perhaps special ones, and but for one
+ * row the words that the graph asks for. */
+static int64_t sample(const Trial *t, Role role, int row, int64_t k)
 {
     uint32_t mixed = (uint32_t)(k * 31 + row * 7 + 3) * 2654435761u >> 24;
+    if (role == ROLE_TOKEN && t->words && row != 1 && mixed % 3 == 0) return t->word[mixed / 3 % (uint32_t)t->words];
     switch (role) {
     case ROLE_MASK: return 1;
     case ROLE_POSITION: return k;
     case ROLE_TYPE: return mixed % 2;
     case ROLE_BOX: return k % BOX_NUMBERS / 2 * SMALL_IDS + mixed % SMALL_IDS; /* right of left */
-    default: return mixed % 5 == 4 ? g->pad_id : mixed % SMALL_IDS;
+    default: return mixed % 5 == 4 ? t->g->pad_id : mixed % SMALL_IDS;
     }
 }
 
@@ -85,7 +103,7 @@ static bool run_alone(Trial *t, int row)
         in->data = arena_raw(&t->arena, tensor_bytes(in));
         int64_t live = n * (tensor_count(in) / in->dim[1]);
         for (int64_t k = 0; k < tensor_count(in); k++) {
-            double value = (double)(k < live             ? sample(g, role, row, k)
+            double value = (double)(k < live             ? sample(t, role, row, k)
                                     : role == ROLE_TOKEN ? g->pad_id
                                                          : 0);
             tensor_store(in, k, 1, &value);
@@ -187,9 +205,9 @@ static bool is_read(const Trial *t, int v)
 static bool holds(const Trial *t, const Inferred *batch, int v)
 {
     const Tensor *named = &t->s->t[v];
-    if (t->l->value[v] != FORM_ROWS) return true;
+    if (t->l->value[v] != FORM_ROWS || !is_read(t, v)) return true;
     if (graph_leads(named)) return same_rows(t, &batch->t[v], v);
-    return !graph_of_row(named) || !is_read(t, v) || same_numbers(t, &batch->t[v], v);
+    return !graph_of_row(named) || same_numbers(t, &batch->t[v], v);
 }
 
 static RowsVerdict try_out(Trial *t)
@@ -197,6 +215,7 @@ static RowsVerdict try_out(Trial *t)
     Inferred batch;
     t->makers = mark(t, &t->arena, true);
     t->inside = mark(t, &t->arena, false);
+    find_words(t);
     for (int r = 0; r < SAMPLES; r++)
         if (!run_alone(t, r)) return ROWS_UNTRIED;
     if (!run_together(t, &batch)) return ROWS_UNTRIED;

@@ -82,7 +82,7 @@ typedef enum {
     COST_DIMS,                 /* the dims alone are read: Shape, Size */
     COST_PRODUCT,              /* a product of the two largest inputs */
     COST_WINDOW,               /* every output reads a window of the size of one filter (input 1) */
-    COST_EINSUM,               /* at worst every number of one input meets every number of another */
+    COST_EINSUM,               /* the dims of all letters; without them, two inputs times each other */
     COST_ATTENTION,            /* tokens times tokens, or times the weight's columns */
     COST_COUNT
 } OpCost;

@@ -137,10 +137,30 @@ static double cost_window(const OpCall *call, const Sizes *n)
     return (double)tensor_count(&call->out[0]) * window + n->largest[0] * ELEMENT;
 }
 
+/* The product of all dims that letters name; 0: some have no letter. */
+static double einsum_products(const OpCall *call)
+{
+    const Str equation = onnx_string(call->node, "equation", "");
+    int64_t dim[128] = { 0 };
+    int input = 0, axis = 0;
+    double all = 1;
+    for (size_t i = 0; i < equation.n && equation.p[i] != '-'; i++) {
+        const unsigned char c = (unsigned char)equation.p[i];
+        const Tensor *t = input < call->n_in ? call->in[input] : NULL;
+        if (c == ' ') continue;
+        if (!t || c == '.' || c >= COUNT(dim) || (c == ',' ? axis != t->rank : axis >= t->rank)) return 0;
+        if (c == ',') input++, axis = 0;
+        else dim[c] = MAX(dim[c], t->dim[axis]), axis++;
+    }
+    if (input != call->n_in - 1 || !call->in[input] || axis != call->in[input]->rank) return 0;
+    for (size_t c = 0; c < COUNT(dim); c++) all *= (double)MAX(dim[c], 1);
+    return all;
+}
+
 static double cost_einsum(const OpCall *call, const Sizes *n)
 {
-    (void)call;
-    return MAX(n->largest[0] * n->largest[1], n->inputs + n->outputs) * ELEMENT;
+    const double known = einsum_products(call), most = known > 0 ? known : n->largest[0] * n->largest[1];
+    return MAX(most, n->inputs + n->outputs) * ELEMENT;
 }
 
 static double cost_attention(const OpCall *call, const Sizes *n)
