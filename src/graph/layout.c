@@ -348,15 +348,13 @@ static bool is_stable(const Spread *x, int i, int k)
                                 memcmp(named->data, at->data, tensor_bytes(at)) == 0));
 }
 
-static bool spreads_agree(const Graph *g, Arena *arena, const Symbols *s, const Layout *l,
-                          int64_t small_S, int64_t S)
+static bool spreads_agree(Spread *x, Arena *arena, const bool *carried, int64_t small_S)
 {
-    Spread x = { .g = g, .s = s, .l = l, .small_S = small_S, .S = S };
+    const Graph *g = x->g;
+    const Layout *l = x->l;
     Err ignored;
-    const bool *carried = graph_carried(g, arena);
-    if (!infer_known(g, arena, l->needed, 2, small_S, &x.small, &ignored)) return small_S > LARGE_S;
-    if (!infer_known(g, arena, l->needed, 3, S, &x.large, &ignored))
-        return S > LARGE_S; /* the run says why */
+    x->small_S = small_S;
+    if (!infer_known(g, arena, l->needed, 2, small_S, &x->small, &ignored)) return small_S > LARGE_S;
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!l->needed[i] || l->node[i] == FORM_ROWS) continue; /* rows.c sees to those */
@@ -366,7 +364,7 @@ static bool spreads_agree(const Graph *g, Arena *arena, const Symbols *s, const 
             if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k) ||
                 layout_skips(n, k))
                 continue;
-            if (!is_stable(&x, i, k)) return false;
+            if (!is_stable(x, i, k)) return false;
         }
     }
     return true;
@@ -376,7 +374,12 @@ static bool spreads_agree(const Graph *g, Arena *arena, const Symbols *s, const 
  * tells of its first tokens, one that is shorter by a token of those that are counted from the end. */
 static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, const Layout *l, int64_t S)
 {
-    return spreads_agree(g, arena, s, l, SMALL_S, S) && spreads_agree(g, arena, s, l, S - 1, S);
+    Spread x = { .g = g, .s = s, .l = l, .S = S };
+    Err ignored;
+    const bool *carried = graph_carried(g, arena);
+    if (!infer_known(g, arena, l->needed, 3, S, &x.large, &ignored))
+        return S > LARGE_S; /* the run says why */
+    return spreads_agree(&x, arena, carried, SMALL_S) && spreads_agree(&x, arena, carried, S - 1);
 }
 
 bool layout_positions_hold(const Graph *g, const Symbols *s, const Layout *l, int64_t S)
