@@ -209,7 +209,7 @@ static bool schema_marks(const ParquetNode *node)
     switch ((int)node->logical.means) {
     case MEANS_NOTHING: return bytes && node->mark.converted == CONVERTED_INTERVAL + 1;
     case MEANS_STRING: case MEANS_DECIMAL: case MEANS_FLOAT16: case MEANS_UUID: case MEANS_UNKNOWN: return false;
-    case MEANS_TIME: return true; /* of the day here, or in UTC */
+    case MEANS_TIME: return node->type != PARQUET_INT96; /* of the day here, or in UTC; of 96 bits they are instants */
     default: return bytes;
     }
 }
