@@ -289,6 +289,21 @@ static const Case ends[] = {
     { "and back to the tokens",
       "needs the padded form",
       { { "ReduceMean keepdims=1 axes=1,", "x", "c" }, { "Sub", "x c", "y" } } },
+    { "beside each token",
+      "(Concat)",
+      { { "Gather axis=1", "x 0", "c" },
+        { "Unsqueeze", "c [1]", "c3" },
+        { "Shape", "x", "dims" },
+        { "Expand", "c3 dims", "e" },
+        { "Concat axis=2", "x e", "y" } } },
+    { "a factor of each token",
+      "(Mul)",
+      { WIDE_MASK,
+        { "ReduceSum keepdims=0", "m [1]", "n" },
+        { "Shape end=2", "x", "dims" },
+        { "Expand", "n dims", "e" },
+        { "Unsqueeze", "e [2]", "f" },
+        { "Mul", "x f", "y" } } },
 };
 
 /* ---- integers along rows ---- */

@@ -288,8 +288,17 @@ static bool reads_whole_rows(const Symbols *s, const Layout *l, const GraphNode 
     return true;
 }
 
+/* Tokens had a part in it, but it is not theirs any more: made of what ends.c made, for as many tokens as the longest
+ * row has, it would be taken for a value made from shapes. */
+static bool reads_behind_ends(const Layout *l, const bool *carried, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] >= 0 && !layout_skips(n, k) && carried[n->in[k]] && !carries_tokens(l, n->in[k])) return true;
+    return false;
+}
+
 /* Decides node by node; false: this one needs the padded form of token data. */
-static bool layout_place(const Graph *g, const Symbols *s, Layout *l, double *padding, int i)
+static bool layout_place(const Graph *g, const Symbols *s, Layout *l, const bool *carried, double *padding, int i)
 {
     const GraphNode *n = g->node[i];
     bool reads = false;
@@ -300,7 +309,8 @@ static bool layout_place(const Graph *g, const Symbols *s, Layout *l, double *pa
     if (n->op->mixes_rows) return false;
     l->end[i] = l->value[n->in[0]] == FORM_TOKEN ? graph_row_end(g, s, n, padding) : END_NONE;
     if (l->end[i]) return l->node[i] = FORM_END, true;
-    if (works_by_token(g, s, l, n) && reads_by_token(s, l, n)) l->node[i] = FORM_TOKEN;
+    if (works_by_token(g, s, l, n) && reads_by_token(s, l, n) && !reads_behind_ends(l, carried, n))
+        l->node[i] = FORM_TOKEN;
     else if (works_by_row(g, s, l, n)) l->node[i] = FORM_ROWS;
     else return reads_whole_rows(s, l, n);
     if (l->node[i] == FORM_TOKEN) padding_follow(s, n, padding);
@@ -407,8 +417,9 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *out
     for (int i = 0; i < g->n_input; i++)
         if (graph_leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
     double *padding = padding_new(g, arena);
+    const bool *carried = graph_carried(g, arena);
     for (int i = 0; i < g->n_node; i++)
-        if (l->needed[i] && !layout_place(g, s, l, padding, i))
+        if (l->needed[i] && !layout_place(g, s, l, carried, padding, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
     if (!spreads_are_stable(g, arena, s, l, LARGE_S))
