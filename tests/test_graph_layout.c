@@ -8,7 +8,7 @@
 #define RAGGED ""
 typedef struct Case {
     const char *what, *why; /* why it is padded; RAGGED: it is not */
-    Row row[9];
+    Row row[12];
 } Case;
 
 /* Numbers that count through two rows of 24 tokens, and the same backwards; a matrix that is the same for
@@ -580,6 +580,48 @@ static void test_long_positions(void)
     arena_free(&c.arena);
 }
 
+/* A row for which nothing is proved takes the padded form, the short one beside it does not: their sums would be rounded
+ * otherwise. */
+static void test_too_long(void)
+{
+    static const Case sum = { "a sum of tokens and of positions that stretch beyond 20 tokens",
+                              RAGGED,
+                              { { "Shape", "input_ids", "dims" },
+                                { "Gather", "dims 1", "n" },
+                                { "Greater", "n 20", "long" },
+                                { "Where", "long 2 1", "by" },
+                                { "Range", "0 n 1", "at" },
+                                { "Mul", "at by", "r" },
+                                { "Gather", "places:128x8 r", "p" },
+                                { "Add", "x p", "a" },
+                                WIDE_MASK,
+                                { "Mul", "a m", "z" },
+                                { "ReduceSum keepdims=0", "z [1]", "y" } } };
+    enum { SHORT = 19, LONG = 40 };
+    const int32_t start[] = { 0, SHORT, SHORT + LONG };
+    int32_t ids[SHORT + LONG];
+    GraphCase c;
+    Graph *g;
+    Engine *e;
+    RowOutput alone, both[2];
+    float want[8];
+    TEST("beside a row that is too long");
+    for (int i = 0; i < SHORT + LONG; i++) ids[i] = 1 + i * 7 % (CASE_IDS - 1);
+    build(&c, &sum, "B S", 17);
+    CHECK(runs(&c, true, ""));
+    CHECK(case_open(&c, &g) && graph_optimize(g, false, &c.err) &&
+          engine_new(&c.arena, g, &c.model.graph.out[0].name, 1, &e, &c.err));
+    Runner *r = runner_new(e, NULL);
+    CHECK(runner_run(r, &(Batch){ .B = 1, .start = start, .ids = ids }, &alone, &c.err) && alone.width == COUNT(want));
+    memcpy(want, alone.data, sizeof want);
+    CHECK(runner_run(r, &(Batch){ .B = 2, .start = start, .ids = ids }, both, &c.err) &&
+          memcmp(both[0].data, want, sizeof want) == 0);
+    CHECK(runner_run(r, &(Batch){ .B = 1, .start = start, .ids = ids }, &alone, &c.err) &&
+          memcmp(alone.data, want, sizeof want) == 0);
+    runner_free(r);
+    arena_free(&c.arena);
+}
+
 /* Without a mask padding would be seen; less than 8 tokens are no text; and a constant that is another
  * for the second row means that very row. */
 static void test_left_fixed(void)
@@ -641,6 +683,7 @@ int main(void)
     test_unfix();
     test_mixed_rows();
     test_long_positions();
+    test_too_long();
     test_left_fixed();
     return finish();
 }

@@ -429,22 +429,32 @@ static int cut_rows(const Batch *b, int threads, int *first) /* first [B + 1] */
     return n;
 }
 
+/* Rows from .. to of a batch without tensors of their own, as a batch. */
+static Batch part_of(Arena *arena, const Batch *b, int from, int to)
+{
+    int32_t first = b->start[from], *start = ARRAY(arena, int32_t, to - from + 1);
+    for (int i = from; i < to; i++) start[i + 1 - from] = b->start[i + 1] - first;
+    return (Batch){ .B = to - from, .start = start, .ids = b->ids + first,
+                    .type_ids = b->type_ids ? b->type_ids + first : NULL,
+                    .boxes = b->boxes ? b->boxes + (size_t)first * BOX_NUMBERS : NULL };
+}
+
+static int64_t longest_row(const Batch *b)
+{
+    int64_t S = 0;
+    for (int i = 0; i < b->B; i++) S = MAX(S, row_length(b, i));
+    return S;
+}
+
 static void run_part(void *arg, int index, int worker)
 {
     const PartsJob *job = arg;
-    const Batch *b = job->batch;
     Runner *r = job->r->part[worker];
-    int64_t S = 0;
-    int from = job->first[index], to = job->first[index + 1];
-    int32_t first = b->start[from], *start = ARRAY(&r->result, int32_t, to - from + 1);
-    for (int i = from; i < to; i++)
-        start[i + 1 - from] = b->start[i + 1] - first, S = MAX(S, row_length(b, i));
-    Batch part = { .B = to - from, .start = start, .ids = b->ids + first,
-                   .type_ids = b->type_ids ? b->type_ids + first : NULL,
-                   .boxes = b->boxes ? b->boxes + (size_t)first * BOX_NUMBERS : NULL };
+    const int from = job->first[index];
+    const Batch part = part_of(&r->result, job->batch, from, job->first[index + 1]);
     EngineRows rows = { &part, job->order, part.B };
     RowOutput *out = job->out + from * r->e->n_output;
-    if (run_ragged(r, &rows, S, out, &job->err[index])) keep_outputs(r, &rows, out);
+    if (run_ragged(r, &rows, longest_row(&part), out, &job->err[index])) keep_outputs(r, &rows, out);
 }
 
 static bool run_parts(Runner *r, const EngineRows *rows, RowOutput *out, Err *err)
@@ -464,25 +474,50 @@ static bool run_parts(Runner *r, const EngineRows *rows, RowOutput *out, Err *er
     return true;
 }
 
+/* Rows up to this length run under a ragged plan. */
+static bool ragged_holds(Runner *r, int64_t S)
+{
+    return mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S);
+}
+
+/* Rows that do not run together under the ragged plan: one of them may be too long for it, or they meet. Each runs as
+ * it does alone, or its numbers would be rounded otherwise. order: 0, 1, 2 ... */
+static bool run_each(Runner *r, const Batch *b, const int *order, RowOutput *out, Err *err)
+{
+    for (int i = 0; i < b->B; i++) {
+        const Batch alone = part_of(&r->result, b, i, i + 1);
+        const EngineRows row = { &alone, order, 1, NULL };
+        RowOutput *to = out + i * r->e->n_output;
+        const int64_t S = row_length(b, i);
+        const bool ragged = ragged_holds(r, S);
+        if (ragged && run_ragged(r, &row, S, to, err)) keep_outputs(r, &row, to);
+        else if (ragged && err->code != EF_UNSUPPORTED) return false;
+        else if (!run_alike(r, &row, to, err)) return false;
+    }
+    return true;
+}
+
 bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
 {
-    int64_t S = 0;
+    const int64_t S = longest_row(b);
     arena_reset(&r->result, KEPT_SCRATCH);
     int *order = ARRAY(&r->result, int, b->B);
     EngineRows rows = { b, order, b->B, NULL };
     if (r->e->own && !own_of_rows(r->e, &r->result, b, &rows.own, err))
         return within(err, "Model inference failed");
-    for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
+    for (int i = 0; i < b->B; i++) order[i] = i;
     if (r->e->fixed_S && S > r->e->fixed_S)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
     const bool apart = b->B == 1 || !r->e->may_mix_vectors || rows_stay_apart(r, NULL);
-    if (r->e->layout.ragged && apart && mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S)) {
+    if (r->e->layout.ragged && apart && ragged_holds(r, S)) {
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
     } /* the shapes proved for ragged runs do not hold at this length: try the padded form */
+    if (r->e->layout.ragged && b->B > 1)
+        return run_each(r, b, order, out, err) || within(err, "Model inference failed");
     sorting = (struct Sorting){ r->e, &rows };
     if (!r->e->fixed_S || r->e->own) qsort(order, (size_t)b->B, sizeof *order, by_shape);
     return run_groups(r, &rows, out, err) || within(err, "Model inference failed");
