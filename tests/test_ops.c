@@ -443,7 +443,7 @@ static void test_values(void)
     CHECK(op_shape(reshape, &call, &err) && out[0].dim[0] == 6 && out[0].dim[1] == 1);
 }
 
-/* XLNet's products of heads: a letter that two inputs have counts once. */
+/* XLNet's products of heads, LongT5's of blocks: a letter, or a dim of dots, that two inputs have counts once. */
 static void test_work_of_letters(void)
 {
     static const struct {
@@ -452,8 +452,11 @@ static void test_work_of_letters(void)
     } cases[] = {
         { "bnij,jbnd->ibnd", 2 * 3 * 5 * 7 * 11 },
         { "bnij, jbnd", 2 * 3 * 5 * 7 * 11 },
-        { "bnij,j...->ibnd", 210.0 * 462 }, /* as before: each number with each */
-        { "bnij,jbn->ibn", 210.0 * 462 },
+        { "bnij,j...->ibnd", 210 * 66 },
+        { "...ij,jbnd->...", 2 * 3 * 5 * 7 * 66 },
+        { "bnij,jbn->ibn", 210.0 * 462 }, /* not those of the inputs: each number with each */
+        { "bnij,jb...nd", 210 * 11 },
+        { "bnij,jbxynd...", 210.0 * 462 },
         { "bnij", 210.0 * 462 },
     };
     const Tensor a = { .type = T_F32, .rank = 4, .dim = { 2, 3, 5, 7 } },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * einsum.c - Einsum: letters name dims; letters that the result does not have are summed over.
- * "..." stands for any further dims, aligned at their end. Plain loops over all letters:
- * exporters write it for what could be a MatMul, and the graph may turn it into one. */
+ * "..." stands for any further dims, aligned at their end. Plain loops over all letters, the last of which has steps of
+ * its own: exporters write it for what could be a MatMul, and the graph may turn it into one. */
 #include "ops/ops.h"
 
 enum {
@@ -158,6 +158,8 @@ typedef struct EinsumJob {
     const OpCall *call;
     const Sum *s;
     int64_t terms;          /* products added up for one number */
+    int64_t run;            /* of those, one after another: the last label that is summed over */
+    bool floats;            /* two inputs of float32, as nearly always */
 } EinsumJob;
 
 static void add_places(const EinsumJob *job, int from, int to, int64_t index, int64_t *at)
@@ -170,23 +172,41 @@ static void add_places(const EinsumJob *job, int from, int to, int64_t index, in
     }
 }
 
+/* Added one after another in double precision, whoever asks. */
+static double add_run(const EinsumJob *job, const int64_t *at, double sum)
+{
+    const OpCall *call = job->call;
+    const int last = MAX(job->s->n_all - 1, 0); /* of a single product any step will do */
+    if (job->floats) {
+        const float *a = (const float *)call->in[0]->data + at[0], *b = (const float *)call->in[1]->data + at[1];
+        const int64_t next_a = job->s->step[0][last], next_b = job->s->step[1][last];
+        for (int64_t i = 0; i < job->run; i++) sum += (double)a[i * next_a] * b[i * next_b];
+        return sum;
+    }
+    for (int64_t i = 0; i < job->run; i++) {
+        double product = 1;
+        for (int t = 0; t < call->n_in; t++)
+            product *= tensor_get(call->in[t], at[t] + i * job->s->step[t][last]);
+        sum += product;
+    }
+    return sum;
+}
+
 static void sum_range(void *context, int64_t from, int64_t to)
 {
     const EinsumJob *job = context;
-    const OpCall *call = job->call;
+    const Sum *s = job->s;
     for (int64_t o = from; o < to; o++) {
         int64_t first[MAX_TERMS] = { 0 };
         double sum = 0;
-        add_places(job, 0, job->s->n_out, o, first);
-        for (int64_t i = 0; i < job->terms; i++) {
+        add_places(job, 0, s->n_out, o, first);
+        for (int64_t i = 0; i < job->terms; i += job->run) {
             int64_t at[MAX_TERMS];
-            double product = 1;
             memcpy(at, first, sizeof at);
-            add_places(job, job->s->n_out, job->s->n_all, i, at);
-            for (int t = 0; t < call->n_in; t++) product *= tensor_get(call->in[t], at[t]);
-            sum += product;
+            add_places(job, s->n_out, s->n_all, i, at);
+            sum = add_run(job, at, sum);
         }
-        tensor_store(&call->out[0], o, 1, &sum);
+        tensor_store(&job->call->out[0], o, 1, &sum);
     }
 }
 
@@ -194,8 +214,9 @@ static bool einsum_run(OpCall *call, Err *err)
 {
     Sum s;
     if (!find_sum(call, &s, err)) return false;
-    EinsumJob job = { call, &s, 1 };
-    for (int k = s.n_out; k < s.n_all; k++) job.terms *= s.dim[s.order[k]];
+    EinsumJob job = { call, &s, 1, 1, call->n_in == 2 && call->in[0]->type == T_F32 };
+    for (int k = s.n_out; k < s.n_all; k++) job.terms *= job.run = s.dim[s.order[k]];
+    if (job.run == 0) job.run = 1; /* nothing is added */
     op_split(call, tensor_count(&call->out[0]), MAX(8192 / MAX(job.terms, 1), 1), sum_range, &job);
     return true;
 }

@@ -137,22 +137,32 @@ static double cost_window(const OpCall *call, const Sizes *n)
     return (double)tensor_count(&call->out[0]) * window + n->largest[0] * ELEMENT;
 }
 
-/* The product of all dims that letters name; 0: some have no letter. */
+/* The product of all dims that letters and dots name; those of dots are counted from their end. 0: a term is not its
+ * input's. */
 static double einsum_products(const OpCall *call)
 {
-    const Str equation = onnx_string(call->node, "equation", "");
+    Str rest = onnx_string(call->node, "equation", "");
     int64_t dim[128] = { 0 };
-    int input = 0, axis = 0;
     double all = 1;
-    for (size_t i = 0; i < equation.n && equation.p[i] != '-'; i++) {
-        const unsigned char c = (unsigned char)equation.p[i];
-        const Tensor *t = input < call->n_in ? call->in[input] : NULL;
-        if (c == ' ') continue;
-        if (!t || c == '.' || c >= COUNT(dim) || (c == ',' ? axis != t->rank : axis >= t->rank)) return 0;
-        if (c == ',') input++, axis = 0;
-        else dim[c] = MAX(dim[c], t->dim[axis]), axis++;
+    for (int k = 0; k < call->n_in; k++) {
+        const Tensor *t = call->in[k];
+        size_t n = 0; /* of this term */
+        int letters = 0, axis = 0;
+        for (; n < rest.n && rest.p[n] != ',' && rest.p[n] != '-'; n++) letters += rest.p[n] != ' ' && rest.p[n] != '.';
+        const int dots = t ? t->rank - letters : -1;
+        if (dots < 0) return 0;
+        for (size_t i = 0; i < n; i++) {
+            const unsigned char c = (unsigned char)rest.p[i];
+            if (c >= COUNT(dim)) return 0;
+            for (int left = c == '.' ? dots : c != ' '; left > 0 && axis < t->rank; left--, axis++) {
+                int64_t *of = &dim[c == '.' ? left : c]; /* no letter is below MAX_RANK */
+                *of = MAX(*of, t->dim[axis]);
+            }
+            if (c == '.') i += 2;
+        }
+        if (axis != t->rank) return 0;
+        rest = (Str){ rest.p + MIN(n + 1, rest.n), rest.n - MIN(n + 1, rest.n) };
     }
-    if (input != call->n_in - 1 || !call->in[input] || axis != call->in[input]->rank) return 0;
     for (size_t c = 0; c < COUNT(dim); c++) all *= (double)MAX(dim[c], 1);
     return all;
 }
