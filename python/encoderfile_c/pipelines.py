@@ -865,8 +865,10 @@ class ZeroShotClassificationPipeline(_TextPipeline):
         return self._text(one)
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
-        of = {self._template(params).format(label): label for label in self._labels(params)}  # hypotheses are what the library was given
-        return {"sequence": found["sequence"], "labels": [of[hypothesis] for hypothesis in found["labels"]],
+        of: dict[str, list[Any]] = {}  # hypotheses are what the library was given; one may be that of several labels
+        for label in self._labels(params):
+            of.setdefault(self._template(params).format(label), []).append(label)
+        return {"sequence": found["sequence"], "labels": [of[hypothesis].pop() for hypothesis in found["labels"]],
                 "scores": [_single(x) for x in found["scores"]]}
 
 

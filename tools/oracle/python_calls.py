@@ -117,6 +117,7 @@ CASES = {
         "pipe('Ada', candidate_labels=['a', 'b'])", "pipe('Ada', ['a', 'b'])", "pipe('Ada', candidate_labels='a, b')", "pipe(['Ada'], candidate_labels=['a'])",
         "pipe('Ada', candidate_labels=[])", "pipe('', candidate_labels=['a'])", "pipe([], candidate_labels=['a'])", "pipe('Ada')", "pipe('Ada', candidate_labels=['a'], hypothesis_template='no')",
         "pipe('Ada', candidate_labels=['a', 'b'], multi_label=True)", "pipe('Ada', [1, 2.5, 'a'])", "pipe('Ada', ['a', 'b'], hypothesis_template='{0}!')", "pipe('Ada', [''])",
+        "pipe('Ada', ['city', 'cities', 'river'], hypothesis_template='{:.3}')", "pipe('Ada', [1, '1'], multi_label=True)",
     ],
     ("zero-shot-classification", G + "labels", "candidate_labels=['a', 'b']"): [
         "pipe(('Ada', 'x'))", "pipe(('Ada',))", "pipe(np.array(['Ada', 'x']))", "pipe(())", "pipe(np.array('Ada'))", "pipe(['Ada', ('x',)])", "pipe([['Ada', 'x']])",
