@@ -89,12 +89,18 @@ class VectorEncoder(BaseEncoder):
         if prompt and self._skips_prompt and self._prompt_tokens(prompt) != self._prompt_tokens(prompt.strip()):
             return list(range(len(texts)))  # a space at its end is a token, which the library does not count
         limit = limit or self._length
-        slow = {i for i, text in enumerate(texts) if (known or not prompt) and text in ("", ("", ""))}
+        slow = {i for i, text in enumerate(texts) if self._is_empty(text, prompt and not known)}
         if (limit is not None and limit != self._longest) or self._cuts_otherwise():
             bound = min(limit or self._longest, self._longest)
             lengths = self._lengths([self._with(prompt, one) for one in texts])
             slow |= {i for i, n in enumerate(lengths) if n > bound}
         return sorted(slow)
+
+    @staticmethod
+    def _is_empty(text: Any, behind: Any) -> bool:
+        """Whether the library is given an empty text, alone or in a pair: `behind` a prompt the first of them is none."""
+        first, second = (text, None) if isinstance(text, str) else text
+        return second == "" or (first == "" and not behind)
 
     @staticmethod
     def _is_unusual(kind: str, settings: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ class SentenceTransformer(VectorEncoder):
         return unusual_pooling(settings) if kind == "Pooling" else kind == "Dense" and bool(settings.get("use_residual"))
 
     def _make_head(self, **options: Any) -> GraphHead:
-        return SentenceHead(self._path, **options)
+        return SentenceHead(self._path, task="feature-extraction", **options)  # of a pair the types of its tokens count
 
     # ---- encode ----
 
