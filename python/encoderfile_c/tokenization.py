@@ -198,6 +198,7 @@ class PreTrainedTokenizer:
         self.additional_special_tokens: list[str] = about["additional_special_tokens"]
         self._added: dict[int, AddedToken] = {one.pop("id"): AddedToken(**one) for one in about["added_tokens"]}
         self._tidies = about["model"] != "BPE"  # what is there to tidy would be the text's own
+        self._word_end = "</w>" if str(about["tokenizer_class"]).removesuffix("Fast") == "CLIPTokenizer" else ""  # a space, in texts
         self.vocab_size: int = about["vocab_size"]
         self._vocabulary: dict[str, int] | None = None
         for name, value in settings.items():
@@ -359,6 +360,8 @@ class PreTrainedTokenizer:
             raise OverflowError("out of range integral type conversion attempted: an id below 0")
         size = len(self)
         text = self.backend.decode([i for i in token_ids if i < size], skip_special_tokens)
+        if self._word_end:
+            text = text.replace(self._word_end, " ").strip()
         clean = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
         return _clean(text) if clean and self._tidies else text
 
@@ -482,9 +485,7 @@ class PreTrainedTokenizer:
         if cuts:
             options.update(max_length=limit, cut=_CUTS.get(str(truncation), "longest"))
         if pads:
-            if self.pad_token is None:
-                raise ValueError("Asking to pad but the tokenizer does not have a padding token. Please select a token to use as "
-                                 "`pad_token` `(tokenizer.pad_token = tokenizer.eos_token e.g.)`.")
+            self._check_pads()
             options.update(pad=True, pad_id=self.pad_token_id, pad_left=(side or self.padding_side) == "left",
                            pad_multiple=multiple or 0, pad_length=limit if padding == "max_length" else 0)
         if cuts and pads and multiple and limit % multiple != 0:
@@ -497,6 +498,11 @@ class PreTrainedTokenizer:
 
     def batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> BatchEncoding:
         return self(batch_text_or_text_pairs, **options)
+
+    def _check_pads(self) -> None:
+        if self.pad_token is None:
+            raise ValueError("Asking to pad but the tokenizer does not have a padding token. Please select a token to use as "
+                             "`pad_token` `(tokenizer.pad_token = tokenizer.eos_token e.g.)`.")
 
     def pad(self, encoded_inputs: Any, padding: bool | str = True, max_length: int | None = None,
             pad_to_multiple_of: int | None = None, padding_side: str | None = None, return_attention_mask: bool | None = None,
@@ -517,6 +523,8 @@ class PreTrainedTokenizer:
         width = max((len(row) for row in ids), default=0)
         if padding == "max_length":
             width = max_length or (self.model_max_length if self.model_max_length < LARGE else 0)
+        if ids and padding not in (False, None, "do_not_pad") and (width or padding != "max_length"):
+            self._check_pads()
         if pad_to_multiple_of:
             width = -(-width // pad_to_multiple_of) * pad_to_multiple_of
         fill = {"input_ids": self.pad_token_id, "attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1}

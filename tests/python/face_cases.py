@@ -219,6 +219,13 @@ def _sentence_more() -> dict[str, Case]:
         "cut in front, by the tokenizer": lambda c: cut_by_tokenizer(model(c)).encode([*TEXTS, "the cat " * 40]),
         "settings that change nothing": lambda c: model(c, tokenizer_kwargs={"padding_side": "right"}, config_kwargs={"hidden_size": 16}).encode(TEXTS),
         "cut in front": cut_left,
+        "pairs behind a prompt of no name": with_config(lambda m: m.encode([*PAIRS, ("the cat " * 9, "sat " * 9)], prompt="query: "),
+                                                        prompts={"extra": "the "}, default_prompt_name="extra"),
+        "token embeddings of pairs": lambda c: model(c).encode([*PAIRS, ("the cat " * 9, "sat " * 9)], output_value="token_embeddings"),
+        "pairs with an empty text": lambda c: model(c).encode([("the cat", ""), ("", "sat"), ("", ""), ("a", "b")]),
+        "pairs with an empty text, behind a prompt": lambda c: model(c).encode([("the cat", ""), ("", "sat"), ("", "")], prompt="the "),
+        "pairs with an empty text, without modules.json": lambda c: c.SentenceTransformer(os.path.join(GOLDEN, "strides", "roberta")).encode(
+            [("the cat", ""), ("", "sat"), ("a", "b")]),
         "length of every call": lambda c: limited(c, max_seq_length=20, processing_kwargs={"text": {"max_length": 6}}),
         "length of the tokenizer": lambda c: limited(c, max_seq_length=20, tokenizer_args={"model_max_length": 6}),
         "other attributes": lambda c: others(model(c)),
@@ -598,6 +605,10 @@ def _tokenizer_more(name: str) -> dict[str, Case]:
         "pad": lambda c: [dict(padded(c).pad({"input_ids": ids}, **options)) for ids, options in (
             ([5, 6], {"padding": "max_length", "max_length": 4}), ([[5, 6], [7]], {"return_attention_mask": True}), ([], {}),
             (np.array([[5, 6]]), {"pad_to_multiple_of": 4}), ([np.array([5, 6]), np.array([7])], {}))],
+        **({
+            "texts again": lambda c: [tok(c).decode(tok(c)(one)["input_ids"], skip_special_tokens=plain) for one in TEXTS for plain in (False, True)],
+            "pad, with no token for it": lambda c: tok(c).pad({"input_ids": [[5, 6], [7]]})["input_ids"],
+        } if name in ("text_models/c_clip", "pairs/clip", "text_models/c_gpt2") else {}),
         "pad beside labels": lambda c: dict(padded(c).pad([{"input_ids": [5, 6], "labels": [1, 2], "id": 7}, {"input_ids": [5], "labels": [1], "id": 8}])),
     }
 
