@@ -279,6 +279,18 @@ static const ArrowField *field_named(const BatchReader *r, const char *name)
 }
 
 /* Types that Arrow or Parquet does not have are those of the input in what is written from it. */
+/* pyarrow before 3.0: what says that it is not packed is. */
+static void test_old_pages(void)
+{
+    TEST("pages of an old writer");
+    Arena arena = { 0 };
+    Buf text = { 0 }, wanted = { 0 };
+    for (int i = 0; i < 10; i++) buf_puts(&wanted, "{\"text\":\"bus to Goa\",\"n\":7}\n{\"text\":null,\"n\":8}\n");
+    CHECK(read_text(golden_file(&arena, "old-pages.parquet"), NULL, &text) && same_text(&text, buf_view(&wanted)));
+    buf_free(&text), buf_free(&wanted);
+    arena_free(&arena);
+}
+
 static void test_meanings(void)
 {
     static const char *const names[] = { "meant.parquet", "told.parquet" };
@@ -539,6 +551,7 @@ int main(int argc, char **argv)
     test_writers();
     test_instants();
     test_null_arrays();
+    test_old_pages();
     test_refused();
     test_meanings();
     test_broken("told.parquet");

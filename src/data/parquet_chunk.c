@@ -146,7 +146,8 @@ static bool page_data_2(ParquetChunk *c, const PageHead *h, Str body, Str *value
     c->defined = parquet_hybrid((Str){ body.p + repeated, defined }, level_bits(c->leaf->defined));
     *values = (Str){ body.p + repeated + defined, body.n - repeated - defined };
     const size_t n = (size_t)h->unpacked - repeated - defined;
-    return h->stored || (n == 0 && values->n == 0) || chunk_unpack(c, *values, n, values, err);
+    const bool stored = h->stored && !c->packed;
+    return stored || (n == 0 && values->n == 0) || chunk_unpack(c, *values, n, values, err);
 }
 
 static bool page_dictionary(ParquetChunk *c, const PageHead *h, Str body, Err *err)

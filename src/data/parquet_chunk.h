@@ -11,6 +11,7 @@ typedef struct ParquetChunk {
     Str bytes;               /* of all its pages, in the file */
     size_t at;               /* the next page */
     int codec;
+    bool packed;             /* (by the reader) so are all its pages, whatever those of version 2 say */
     void (*forget)(const void *, size_t); /* (optional) of batches.h */
     size_t forgotten;        /* bytes that were */
     ParquetRaw dictionary;

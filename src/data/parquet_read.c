@@ -46,6 +46,7 @@ typedef struct ParquetReader {
     uint32_t groups_left;
     int group;               /* the one at hand, from 1 */
     int64_t rows_left, rows, rows_done; /* of it; of the file */
+    bool packed;             /* by pyarrow before 3.0, whose pages of version 2 are, though they deny it */
 } ParquetReader;
 
 /* ---- entries ---- */
@@ -298,7 +299,7 @@ static bool reader_columns(ParquetReader *r, Thrift *t, const ThriftField *list,
                     r->group, n, r->schema.leaves);
     for (uint32_t i = 0; i < n && !t->broken; i++) {
         ParquetLeaf *l = r->leaf[i];
-        if (l) l->chunk.forget = r->base.forget;
+        if (l) l->chunk.forget = r->base.forget, l->chunk.packed = r->packed;
         if (!l) thrift_skip(t, &item);
         else if (!parquet_chunk_open(&l->chunk, l->node, r->file, t, &item, err)) return leaf_within(r, l, err);
     }
@@ -466,7 +467,7 @@ static bool parquet_footer(ParquetReader *r, Str footer, Err *err)
     Thrift t = thrift_over(footer);
     Str told = { 0 };
     static const char *const parts[] = { "its fields", "its version", "the schema", "the number of rows", "row groups",
-                                         "metadata" };
+                                         "metadata", "its writer" };
     size_t part = 0;
     for (ThriftField f = { 0 }; thrift_next(&t, &f);) {
         part = f.id > 0 && (size_t)f.id < COUNT(parts) ? (size_t)f.id : 0;
@@ -475,6 +476,7 @@ static bool parquet_footer(ParquetReader *r, Str footer, Err *err)
         if (f.id == 3) r->rows = thrift_int(&t, &f);
         else if (f.id == 4) footer_groups(r, &t, &f);
         else if (f.id == 5) told = footer_value(&t, &f, PARQUET_TOLD);
+        else if (f.id == 6) r->packed = str_starts(thrift_bytes(&t, &f), "parquet-cpp version 1.");
         else if (f.id != 2) thrift_skip(&t, &f);
     }
     if (t.broken) return footer_broken(r, &t, parts[part], err);

@@ -20,6 +20,7 @@ import decimal
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -273,6 +274,7 @@ def golden():
     attempt("duckdb-arrays.parquet", lambda: null_arrays(at))
     meanings(at)
     deep_lists(at)
+    old_pages(at)
     print("wrote", *writers)
 
 
@@ -398,6 +400,25 @@ def meanings(at):
         "deep": pa.array([{"took": 1, "large": b"x"}, None] * 2, pa.struct([("took", pa.duration("s")), ("large", pa.large_binary())])),
         "bits": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1, 1, None], pa.int8()))})
     pq.write_table(t, at("told.parquet"), compression="none")
+
+
+def old_pages(at):
+    """As pyarrow before 3.0 wrote them: pages of version 2 are packed, and their headers deny it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    t = pa.table({"text": ["bus to Goa", None] * 10, "n": pa.array([7, 8] * 10, pa.int32())})
+    path, ours, theirs = at("old-pages.parquet"), b"parquet-cpp-arrow version " + pa.__version__.encode(), b"parquet-cpp version 1.5.1-SNAPSHOT"
+    pq.write_table(t, path, data_page_version="2.0", use_dictionary=False, store_schema=False)
+    chunks = pq.read_metadata(path).row_group(0)
+    with open(path, "rb") as f: data = bytearray(f.read())
+    for i in range(chunks.num_columns):
+        second = re.compile(rb"\x5c(\x15.){6}\x11", re.S).search(data, chunks.column(i).data_page_offset)  # six small numbers, and true
+        data[second.end() - 1] = 0x12
+    assert data.count(bytes([len(ours)]) + ours) == 1
+    footer = int.from_bytes(data[-8:-4], "little") + len(theirs) - len(ours)
+    data = data[:-8].replace(bytes([len(ours)]) + ours, bytes([len(theirs)]) + theirs) + footer.to_bytes(4, "little") + b"PAR1"
+    with open(path, "wb") as f: f.write(data)
+    assert pq.read_table(path).equals(t)
 
 
 def kept_type(pa, t):
