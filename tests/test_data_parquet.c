@@ -279,6 +279,27 @@ static const ArrowField *field_named(const BatchReader *r, const char *name)
 }
 
 /* Types that Arrow or Parquet does not have are those of the input in what is written from it. */
+/* What a type of an extension says of its storage must be so in the file: others cannot read it. */
+static void test_tensors(void)
+{
+    TEST("tensors of a fixed shape");
+    Arena arena = { 0 };
+    Buf ours = { 0 };
+    BatchReader *was = NULL, *now = NULL;
+    const Str bytes = golden_file(&arena, "tensors.parquet");
+    CHECK(write_again(bytes, 3, false, &ours));
+    CHECK(parquet_open_file(&arena, bytes, &was, &err) && parquet_open_file(&arena, buf_view(&ours), &now, &err));
+    for (int i = 0; i < 2; i++) { /* a list, and of one that may be null no more is told */
+        const ArrowField *maybe = field_named(i ? now : was, "maybe"), *there = field_named(i ? now : was, "there");
+        CHECK(maybe->kind == ARROW_LIST && !maybe->pairs && there->kind == ARROW_LIST && !there->pairs);
+        CHECK(there->told && there->told->kind == ARROW_FIXED_LIST && there->told->pairs == 2);
+        CHECK(!field_named(i ? now : was, "inside")->child[0].pairs && (i == 0) == (maybe->told != NULL));
+    }
+    batches_close(was), batches_close(now);
+    buf_free(&ours);
+    arena_free(&arena);
+}
+
 /* pyarrow before 3.0: what says that it is not packed is. */
 static void test_old_pages(void)
 {
@@ -552,6 +573,7 @@ int main(int argc, char **argv)
     test_instants();
     test_null_arrays();
     test_old_pages();
+    test_tensors();
     test_refused();
     test_meanings();
     test_broken("told.parquet");

@@ -42,6 +42,23 @@ static bool told_names(const ArrowField *f, const ArrowField *told)
     return same;
 }
 
+/* A type of an extension, which says what it is stored as: a tensor of a fixed shape is no list of any length. */
+static bool told_extended(const ArrowField *f)
+{
+    bool is = false;
+    for (int i = 0; !is && i < f->pairs; i++) is = str_is(f->pair[i].key, "ARROW:extension:name");
+    return is;
+}
+
+/* A list in it that had one length, as `from` or what is told of it says, has none in `to`. */
+static bool told_loosened(const ArrowField *from, const ArrowField *to)
+{
+    const ArrowField *as = from->told ? from->told : from;
+    bool is = as->kind == ARROW_FIXED_LIST && to->kind != ARROW_FIXED_LIST;
+    for (int i = 0; !is && i < from->children; i++) is = told_loosened(&from->child[i], &to->child[i]);
+    return is;
+}
+
 static void told_adopt(ArrowField *f, const ArrowField *told)
 {
     enum { WIDE = 64 };
@@ -57,6 +74,7 @@ static void told_adopt(ArrowField *f, const ArrowField *told)
     if (f->kind == ARROW_TIMESTAMP && f->zone.n && told->zone.n) f->zone = told->zone;
     f->pair = told->pair, f->pairs = told->pairs;
     for (int i = 0; told_names(f, told) && i < f->children; i++) told_adopt(&f->child[i], &told->child[i]);
+    if (told_extended(told) && told_loosened(f, f)) f->told = told, f->pairs = 0;
 }
 
 void parquet_told_read(Arena *arena, Str base64, ArrowFields *fields)
@@ -89,11 +107,12 @@ static bool told_field(Arena *arena, const ArrowField *from, bool nulls, ArrowFi
     if (as->kind == ARROW_FIXED_LIST && nulls) to->kind = ARROW_LIST;
     if (as->kind == ARROW_UTF8_VIEW) to->kind = ARROW_UTF8;
     if (as->kind == ARROW_BINARY_VIEW) to->kind = ARROW_BINARY;
-    bool more = unsaid[to->kind] || from->pairs || as->encoded || (as->zone.n && !str_is(as->zone, "UTC")) ||
+    bool more = unsaid[to->kind] || as->pairs || as->encoded || (as->zone.n && !str_is(as->zone, "UTC")) ||
                 (as->kind == ARROW_DECIMAL && as->param[2] < NARROWEST) || (as->kind == ARROW_DATE && as->param[0]);
     to->children = from->children;
     to->child = ARRAY(arena, ArrowField, from->children);
     for (int i = 0; i < from->children; i++) more |= told_field(arena, &from->child[i], nulls, &to->child[i]);
+    if (told_extended(to) && told_loosened(from, to)) to->pairs = 0;
     return more;
 }
 

@@ -275,6 +275,7 @@ def golden():
     meanings(at)
     deep_lists(at)
     old_pages(at)
+    tensors(at)
     print("wrote", *writers)
 
 
@@ -419,6 +420,17 @@ def old_pages(at):
     data = data[:-8].replace(bytes([len(ours)]) + ours, bytes([len(theirs)]) + theirs) + footer.to_bytes(4, "little") + b"PAR1"
     with open(path, "wb") as f: f.write(data)
     assert pq.read_table(path).equals(t)
+
+
+def tensors(at):
+    """Tensors of a fixed shape, which are stored as lists of one length: of a column that may be null, and of one that may not."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    kind = pa.fixed_shape_tensor(pa.float32(), [2])
+    column = pa.ExtensionArray.from_storage(kind, pa.array([[1, 2], [3, 4]], pa.list_(pa.float32(), 2)))
+    schema = pa.schema([("text", pa.string()), ("maybe", kind), pa.field("there", kind, nullable=False), ("inside", pa.struct([("maybe", kind)]))])
+    inside = pa.StructArray.from_arrays([column], ["maybe"])
+    pq.write_table(pa.table([["bus to Goa"] * 2, column, column, inside], schema=schema), at("tensors.parquet"), compression="none")
 
 
 def kept_type(pa, t):
