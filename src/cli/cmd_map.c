@@ -104,7 +104,8 @@ static void chunk_done(Work *work)
     if (awaited) pthread_cond_signal(&m->came); /* now: who wakes up wants the lock */
 }
 
-/* A stream that breaks ends there: what came before is still answered. One that is quiet ends the chunk. */
+/* A stream that breaks ends there: what came before is still answered. One that is quiet ends the chunk, and so do
+ * many batches without rows, which are held until what came before them is written. */
 static void read_chunk(Mapper *m, Chunk *c, bool *more)
 {
     c->n = 0;
@@ -112,10 +113,11 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
     arena_reset(&c->arena, CHUNK_BYTES);
     if (m->resuming.ahead) c->record[c->n++] = m->resuming.next;
     m->resuming.ahead = false;
-    for (size_t bytes = 0; *more && c->n < CHUNK_RECORDS && bytes < CHUNK_BYTES;) {
+    for (size_t bytes = 0, none = 0; *more && MAX(c->n, none) < CHUNK_RECORDS && bytes < CHUNK_BYTES;) {
         Record *r = &c->record[c->n];
         if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
         c->n += *more && !r->nothing;
+        none += *more && r->nothing;
         bytes += item_bytes(&r->item);
         if (records_quiet(&m->in)) break;
     }
@@ -294,11 +296,12 @@ static bool answer_quiet(Mapper *m, Err *err)
 
 static bool map_all(Mapper *m, Err *err)
 {
-    bool more = true, ok = true;
+    bool more = true, ok = true, none = false; /* none: there was nothing to read but batches without rows */
     while (ok && !interrupted && (more || m->written < m->read)) {
         Chunk *c = &m->ring[m->read % m->chunks];
-        if (more && is_time_to_read(m)) {
+        if (more && is_time_to_read(m) && !(none && m->written < m->read)) {
             read_chunk(m, c, &more);
+            none = c->n == 0;
             ok = c->n == 0 || map_submit(m, c, err);
             m->read += ok && c->n;
             if (ok && m->out.form && m->read == m->written) ok = answer_quiet(m, err);
@@ -307,7 +310,7 @@ static bool map_all(Mapper *m, Err *err)
         c = &m->ring[m->written % m->chunks];
         await(m, c);
         ok = write_chunk(m, c, err);
-        m->written++;
+        m->written++, none = false;
         if (ok && m->out.form && m->read == m->written && more && records_quiet(&m->in)) ok = answer_quiet(m, err);
         ok = ok && progress_at(&m->progress, m->in.lines.bytes, err);
     }

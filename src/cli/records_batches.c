@@ -67,6 +67,7 @@ static void choose_id(Records *s)
 /* From a pipe, from what is packed, or from a stream's file: as the bytes come. */
 bool batches_open(Records *s, const char *path, bool stream, Err *err)
 {
+    const char *file = strcmp(path, "-") == 0 ? "/dev/stdin" : path; /* redirected from a file */
     bool ok;
     if (!stream && (!s->lines.total || s->gunzip || s->unzstd))
         return fail(err, EF_USAGE, "%s: found a file of %s in a pipe or packed, wanted the file itself%s",
@@ -74,7 +75,7 @@ bool batches_open(Records *s, const char *path, bool stream, Err *err)
     if (stream && !s->table->open_stream)
         return fail(err, EF_INVALID_INPUT, "%s: found no file of %s", s->lines.name, s->table->name);
     if (stream) ok = s->table->open_stream(&s->head, lines_bytes, &s->lines, &s->reader, err);
-    else ok = file_map(path, &s->file, err) &&
+    else ok = file_map(file, &s->file, err) &&
               s->table->open_file(&s->head, (Str){ (const char *)s->file.p, s->file.n }, &s->reader, err);
     if (ok && !stream) s->reader->forget = file_forget;
     return (ok && choose_columns(s, err)) || within(err, "%s", s->lines.name);

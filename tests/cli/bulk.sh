@@ -209,6 +209,12 @@ refuses "Arrow that is cut short" "cut short in message 2" "$EF" map -m "$MODEL"
 cat "$ARROW/polars.arrow" | "$EF" map -m "$MODEL" >txt 2>err
 grep -q "found a file of arrow in a pipe or packed, wanted the file itself" err
 check $? "an Arrow file in a pipe"
+for input in arrow/polars.arrow parquet/pyarrow.parquet; do
+    "$EF" map -m "$MODEL" --keep id --output-format csv "$ROOT/tests/golden/$input" >wanted 2>err
+    "$EF" map -m "$MODEL" --keep id --output-format csv <"$ROOT/tests/golden/$input" >txt 2>err
+    check $? "a file that stdin was redirected from, $input"
+    same "a file that stdin was redirected from, $input" txt wanted
+done
 
 # ---- one schema, and a batch of any size ----
 printf '{"id":1,"text":"Pune","n":"2"}\n' >one.jsonl
@@ -245,6 +251,11 @@ refuses "bytes behind a stream" "byte $size: found bytes behind the end of the s
 same "what came before is answered" txt alone.csv
 refuses "a checkpoint of two schemas" "one checkpoint has one schema" "$EF" map -m "$MODEL" --checkpoint two-schemas \
     --keep text "$ARROW/polars.arrow" first.arrows
+cp "$ARROW/empty.arrows" empty.arrows # a batch without rows
+for twice in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do cat empty.arrows empty.arrows >more.arrows && mv more.arrows empty.arrows; done
+works "65,536 batches without rows take no memory" \
+    sh -c "ulimit -v 200000; '$EF' map -m '$MODEL' --threads 1 empty.arrows --keep id -o empty.arrow"
+rm -f empty.*
 yes '{"id":1,"text":null}' | head -300000 >nulls.jsonl
 works "300,000 rows as one batch" "$EF" map -m "$MODEL" nulls.jsonl --keep id,text --batch-rows 300000 -o nulls.arrow
 works "and such a batch read" "$EF" map -m "$MODEL" nulls.arrow --keep id --output-format csv

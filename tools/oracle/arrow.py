@@ -92,6 +92,13 @@ def words(name, writer, lists, **options):
         f.writelines(json.dumps(row) + "\n" for row in pa.Table.from_batches(batches).to_pylist())
 
 
+def empty():
+    """One batch, without rows."""
+    none = pa.record_batch([pa.array([], pa.utf8()), pa.array([], pa.int64())], ["text", "id"])
+    with pa.ipc.new_stream(os.path.join(HERE, "empty.arrows"), none.schema) as w:
+        w.write_batch(none)
+
+
 def unusual():
     """Types that few use."""
     kinds = pa.array([0, 1, 0, 1, 0], pa.int8())
@@ -149,6 +156,7 @@ def golden():
     write("zstd.arrow", t, pa.ipc.new_file, 5, compression="zstd")
     words("deltas.arrow", pa.ipc.new_file, [["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"]], emit_dictionary_deltas=True)
     words("replaced.arrows", pa.ipc.new_stream, [["a", "b"], ["c"], ["c", "d"]])
+    empty()
     unusual()
     strange()
     shared()
