@@ -354,6 +354,9 @@ static bool find_input(MapParts *p, const char *path, Err *err)
 {
     PartsInput now;
     if (!look_at(p->arena, path, &now, err)) return false;
+    if (!utf8_valid(str_of(now.path)))
+        return fail(err, EF_USAGE, "--checkpoint: %s: found a path that is no UTF-8, which run.json cannot tell: "
+                    "rename it", path);
     for (p->at = 0; p->at < p->inputs; p->at++)
         if (strcmp(p->input[p->at].path, now.path) == 0) return same_input(&p->input[p->at], &now, err);
     for (p->at = 0; p->at < p->inputs && !has_moved(&p->input[p->at], &now); p->at++) continue;

@@ -209,6 +209,8 @@ check $? "moved inputs keep their parts"
 cp -p moved/day=2/part-0.parquet copy.parquet && works "a copy is another input" run folder moved copy.parquet
 [ "$(ls folder | wc -l)" = 9 ]
 check $? "a copy has parts of its own"
+bytes=$(printf 'text\377.parquet') && cp copy.parquet "$bytes" 2>/dev/null
+[ ! -e "$bytes" ] || refuses "a name that is no UTF-8" 'found a path that is no UTF-8' map --checkpoint unnamed "$bytes"
 refuses "no match" 'found no file that matches' run several 'nothing-*.parquet'
 refuses "another schema" 'found a column id: int 64 1?, wanted id: utf8?' run several "$GOLDEN/pyarrow.parquet"
 
