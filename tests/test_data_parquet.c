@@ -424,7 +424,8 @@ static void test_lies(void)
         { "cannot be unpacked (ZSTD)", .body = body, .codec = 6, .unpacked = 100 },
         { "cannot be unpacked (SNAPPY)", .body = body, .codec = 1, .unpacked = 100 },
         { "cannot be unpacked (GZIP)", .body = body, .codec = 2, .unpacked = 100 },
-        { "LZ4 (in Hadoop's frames)", .body = body, .codec = 5 },
+        { "the compression LZO", .body = body, .codec = 3 },
+        { "cannot be unpacked (LZ4)", .body = body, .codec = 5 },
         { "leads out of its chunk", .body = body, .packed = 1000 },
         { "leads out of the file", .body = body, .offset = 1 << 20 },
         { "leads out of the file", .body = body, .offset = -5 },
@@ -500,6 +501,15 @@ static void test_unpack(void)
     CHECK(!unpack_snappy(STR("\x0b\x08" "abc\x11"), out, 11));       /* cut short */
     CHECK(!unpack_snappy(STR("\x05\x08" "abc\x11\x03"), out, 5));    /* more than there is room for */
     CHECK(unpack_lz4_block(STR("\x33" "abc\x03\x00\x10z"), out, 11) && !memcmp(out, "abcabcabcaz", 11));
+    const Str frames = STR("\0\0\0\x0b\0\0\0\x08" "\x33" "abc\x03\x00\x10z" "\0\0\0\x04\0\0\0\x03" "\x20" "hi" "\0\0\0\x03" "\x20" "ho");
+    CHECK(unpack_lz4_hadoop(frames, out, 15) && !memcmp(out, "abcabcabcazhiho", 15)); /* the second one has two blocks */
+    CHECK(unpack_lz4_hadoop((Str){ frames.p + 8, 8 }, out, 11) && !memcmp(out, "abcabcabcaz", 11)); /* without a frame */
+    for (size_t n = 1; n < frames.n; n++) { /* in memory of its own: nothing behind it is read */
+        char *cut = malloc(n);
+        CHECK(cut && !unpack_lz4_hadoop((Str){ memcpy(cut, frames.p, n), n }, out, 15));
+        free(cut);
+    }
+    CHECK(!unpack_lz4_hadoop(frames, out, 14) && !unpack_lz4_hadoop(frames, out, 16));
     CHECK(!unpack_lz4_block(STR("\x33" "abc\x00\x00\x10z"), out, 11)); /* a distance of nothing */
     CHECK(!unpack_lz4_block(STR("\x33" "abc\x03\x00\x10z"), out, 10) && !unpack_lz4_block(STR("\xf0\xff"), out, 10));
     CHECK(!unpack_zstd(STR("no frame"), out, 8));

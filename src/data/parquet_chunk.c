@@ -37,7 +37,7 @@ static bool codec_none(Str packed, void *to, size_t n)
 enum { CODEC_NONE };
 static const CodecRow codecs[] = {
     [CODEC_NONE] = { "UNCOMPRESSED", 1, codec_none }, { "SNAPPY", 22, unpack_snappy }, { "GZIP", 1032, codec_gzip },
-    { "LZO" }, { "BROTLI" }, { "LZ4 (in Hadoop's frames)" }, { "ZSTD", 1 << 15, unpack_zstd },
+    { "LZO" }, { "BROTLI" }, { "LZ4", 255, unpack_lz4_hadoop }, { "ZSTD", 1 << 15, unpack_zstd },
     { "LZ4_RAW", 255, unpack_lz4_block },
 };
 
@@ -266,7 +266,7 @@ bool parquet_chunk_open(ParquetChunk *c, const ParquetNode *leaf, Str file, Thri
     if (m.elsewhere) return fail(err, EF_UNSUPPORTED, "found its values in another file, which is not read");
     if (!m.there || m.type != (int64_t)leaf->type) return chunk_damaged("another type than the schema's", err);
     if (m.codec < 0 || m.codec >= (int64_t)COUNT(codecs) || !codecs[m.codec].ratio)
-        return fail(err, EF_UNSUPPORTED, "found the compression %s, wanted none, SNAPPY, GZIP, ZSTD or LZ4_RAW",
+        return fail(err, EF_UNSUPPORTED, "found the compression %s, wanted none, SNAPPY, GZIP, ZSTD or LZ4",
                     m.codec >= 0 && m.codec < (int64_t)COUNT(codecs) ? codecs[m.codec].name : "of an unknown number");
     const int64_t at = m.dictionary > 0 && m.dictionary < m.data ? m.dictionary : m.data;
     if (at < 0 || (uint64_t)at > file.n || m.bytes < 0 || (uint64_t)m.bytes > file.n - (uint64_t)at)

@@ -107,6 +107,36 @@ bool unpack_lz4_block(Str packed, void *to, size_t n)
     return lz4_sequences(&u) && u.out == u.out_end;
 }
 
+/* In big endian. */
+static bool unpack_size(Unpacking *u, uint64_t *n)
+{
+    if (!unpack_little(u, 4, n)) return false;
+    *n = __builtin_bswap32((uint32_t)*n);
+    return true;
+}
+
+/* A size unpacked, then blocks that make so much, each behind its size packed. */
+static bool lz4_hadoop_frame(Unpacking *u)
+{
+    uint64_t size;
+    bool ok = unpack_size(u, &size) && size <= (uint64_t)(u->out_end - u->out);
+    uint8_t *const end = ok ? u->out + size : u->out;
+    while (ok && u->out < end) {
+        if (!unpack_size(u, &size) || size > (uint64_t)(u->end - u->p)) return false;
+        Unpacking block = { .p = u->p, .end = u->p + size, .out = u->out, .out_end = end, .begin = u->out };
+        ok = lz4_sequences(&block);
+        u->p += size, u->out = block.out;
+    }
+    return ok;
+}
+
+bool unpack_lz4_hadoop(Str packed, void *to, size_t n)
+{
+    Unpacking u = unpack_over(packed, to, n);
+    while (u.p < u.end && lz4_hadoop_frame(&u)) continue;
+    return (u.p == u.end && u.out == u.out_end) || unpack_lz4_block(packed, to, n);
+}
+
 /* The frame's descriptor; sums: each block is followed by a checksum. */
 static bool lz4_head(Unpacking *u, bool *sums)
 {
