@@ -447,8 +447,8 @@ def kept_type(pa, t):
 
 
 def is_kept(pa, t):
-    """Intervals and structs without members have no place in Parquet here."""
-    return "month_day_nano" not in str(t) and ">[0]" not in str(t)  # of which pyarrow writes other values
+    """Intervals and lists of no length, of which pyarrow writes other values, and types that have no place in Parquet."""
+    return not any(word in str(t) for word in ("month_day_nano", ">[0]", "union", "run_end", "list_view"))
 
 
 def keep(program, tables):
