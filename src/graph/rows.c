@@ -6,7 +6,7 @@
  * whose file declares sizes means the row filled up to them when it says "alone". */
 #include "graph.h"
 
-enum { SAMPLES = 4, SMALL_IDS = 8, MOST_WORDS = 8 };
+enum { SAMPLES = 4, SMALL_IDS = 8, MOST_WORDS = 8, LARGE_ID = 1000, LARGEST_ID = 1 << 20 };
 static const int64_t lengths[] = { 5, 17, 67, 257, 509 }; /* some may exceed a position table */
 
 typedef struct Trial {
@@ -19,6 +19,7 @@ typedef struct Trial {
     bool *inside; /* [n_node]: of those, what runs on the padded form, and on shapes */
     int64_t word[MOST_WORDS]; /* words that the graph asks for: a separator's id */
     int words;
+    int64_t large;            /* the ids of one row begin here; 0: they are as small as those of others */
     Inferred alone[SAMPLES];
 } Trial;
 
@@ -58,11 +59,26 @@ static void find_words(Trial *t)
     }
 }
 
+/* A row may have no id as small as the padding's: one that is above all that is compared with. */
+static int64_t largest_compared(const Trial *t)
+{
+    static const char *const compares[] = { "Greater", "GreaterOrEqual", "Less", "LessOrEqual" };
+    int64_t most = 0;
+    double number;
+    for (int i = 0; i < t->g->n_node; i++)
+        for (size_t op = 0; t->makers[i] && op < COUNT(compares); op++)
+            for (int k = 0; graph_is(t->g->node[i], compares[op]) && k < 2; k++)
+                if (graph_scalar(t->g, t->g->node[i]->in[k], &number) && number > most && number < LARGEST_ID)
+                    most = (int64_t)number;
+    return most > SMALL_IDS ? most : LARGE_ID;
+}
+
 /* Token k of a sample row: among its ids are the padding's own and small, perhaps special ones, and but for one
- * row the words that the graph asks for. */
+ * row the words that the graph asks for; another has large ones alone. */
 static int64_t sample(const Trial *t, Role role, int row, int64_t k)
 {
     uint32_t mixed = (uint32_t)(k * 31 + row * 7 + 3) * 2654435761u >> 24;
+    if (role == ROLE_TOKEN && t->large && row == SAMPLES - 1) return t->large + mixed % SMALL_IDS;
     if (role == ROLE_TOKEN && t->words && row != 1 && mixed % 3 == 0) return t->word[mixed / 3 % (uint32_t)t->words];
     switch (role) {
     case ROLE_MASK: return 1;
@@ -216,6 +232,11 @@ static RowsVerdict try_out(Trial *t)
     t->makers = mark(t, &t->arena, true);
     t->inside = mark(t, &t->arena, false);
     find_words(t);
+    const int64_t large[] = { largest_compared(t) + 1, SMALL_IDS + 1, 0 };
+    for (size_t i = 0; i < COUNT(large); i++) { /* there may be no such words */
+        t->large = large[i];
+        if (run_alone(t, SAMPLES - 1)) break;
+    }
     for (int r = 0; r < SAMPLES; r++)
         if (!run_alone(t, r)) return ROWS_UNTRIED;
     if (!run_together(t, &batch)) return ROWS_UNTRIED;
