@@ -67,6 +67,41 @@ static void test_start(ef_model *m)
     CHECK(!ef_finish(ef_start_run(m, "nonsense", &in, 1, NULL, NULL, NULL, &err), &err) && says(&err, "nonsense"));
 }
 
+/* What a function of the caller tries on a thread of the library. */
+typedef struct Inside {
+    ef_model *m;
+    ef_call *other;
+    int over;
+} Inside;
+
+static void wait_inside(void *own)
+{
+    Inside *c = own;
+    ef_error err = { 0 };
+    ef_input in = ef_text(texts[1]);
+    CHECK(!ef_predict(c->m, &in, 1, NULL, &err) && err.code == EF_INVALID_INPUT && says(&err, "inside of done"));
+    CHECK(!ef_run(c->m, NULL, &in, 1, NULL, &err) && says(&err, "inside of done"));
+    ef_call *call = ef_start(c->m, &in, 1, NULL, NULL, NULL, &err);
+    CHECK(call && !ef_wait(call, -1) && !ef_finish(call, &err) && says(&err, "inside of done"));
+    c->other = call;
+    __atomic_store_n(&c->over, 1, __ATOMIC_RELEASE);
+}
+
+static void test_inside_done(void)
+{
+    TEST("done: what would wait for its own thread is refused, ef_start is not");
+    ef_error err = { 0 };
+    Inside inside = { model(1), NULL, 0 };
+    if (!inside.m) return;
+    ef_input in = ef_text(texts[0]);
+    ef_call *call = ef_start(inside.m, &in, 1, NULL, wait_inside, &inside, &err);
+    for (int i = 0; i < 10000 && !__atomic_load_n(&inside.over, __ATOMIC_ACQUIRE); i++) usleep(1000);
+    if (!CHECK(__atomic_load_n(&inside.over, __ATOMIC_ACQUIRE))) return;
+    CHECK(as_predicted(inside.m, ef_finish(call, &err), texts[0]));
+    CHECK(as_predicted(inside.m, ef_finish(inside.other, &err), texts[1]));
+    ef_close(inside.m);
+}
+
 /* The only thread has much to do: what stands behind that is not run. */
 static void test_cancel(void)
 {
@@ -354,6 +389,7 @@ int main(void)
         test_fork(m);
     }
     ef_close(m);
+    test_inside_done();
     test_cancel();
     if (CHECK(mkdtemp(folder))) {
         test_log(folder);

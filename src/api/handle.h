@@ -24,6 +24,9 @@ struct ef_reply {
     const ef_value *value; /* NULL: not asked for yet */
 };
 
+/* predict.c. False: this thread is the model's, and runs a caller's `done`. */
+bool model_may_wait(const ef_model *, Err *);
+
 typedef struct InputsCall { /* inputs of a caller, and the job that they become */
     ef_model *m;
     const ef_input *in;

@@ -349,7 +349,8 @@ static int map_get_next(struct ArrowArrayStream *out, struct ArrowArray *array)
     *array = (struct ArrowArray){ 0 };
     s->batch_out = array;
     if (s->over || s->code) return s->code;
-    if (!process_check(s->model->process, "the model", &s->err)) return s->code = stream_errno(s->err.code);
+    if (!process_check(s->model->process, "the model", &s->err) || !model_may_wait(s->model, &s->err))
+        return s->code = stream_errno(s->err.code);
     if ((s->known || stream_read_schema(s)) && stream_pull(s)) stream_answer(s);
     stream_let_go(s);
     return s->code;

@@ -107,7 +107,7 @@ static ef_reply *reply_of(PredictCall *c, ef_error *err)
 /* The session guards its own work. */
 static ef_reply *answer_call(PredictCall *c, void (*fill)(void *), ef_error *err)
 {
-    if (fill_call(c, fill)) job_run(c->in.m->session, c->in.job);
+    if (fill_call(c, fill) && model_may_wait(c->in.m, &c->in.err)) job_run(c->in.m->session, c->in.job);
     return reply_of(c, err);
 }
 
@@ -125,6 +125,15 @@ ef_reply *ef_run(ef_model *m, const char *task, const ef_input *in, size_t count
 
 /* ---- calls that nobody waits for ---- */
 
+/* The model whose thread is in a caller's `done`: to wait for that model there may be to wait for itself. */
+static _Thread_local const ef_model *telling;
+
+bool model_may_wait(const ef_model *m, Err *err)
+{
+    return m != telling || fail(err, EF_INVALID_INPUT, "found a call that waits inside of done, wanted ef_start there, "
+                                "or another thread: the model would wait for itself");
+}
+
 struct ef_call {
     PredictCall call;
     pthread_mutex_t lock;
@@ -140,12 +149,17 @@ static void call_over(Work *work)
     ef_call *c = work->context;
     void (*done)(void *) = c->done;
     void *own = c->own;
+    const ef_model *m = c->call.in.m;
     budget_leave(&work->budget); /* from now on it is the caller's alone */
     pthread_mutex_lock(&c->lock);
     c->over = true;
     pthread_cond_broadcast(&c->came);
     pthread_mutex_unlock(&c->lock);
-    if (done) done(own);
+    if (!done) return;
+    const ef_model *outer = telling; /* who waits for another model there may run a done of that one */
+    telling = m;
+    done(own);
+    telling = outer;
 }
 
 static ef_call *call_new(Err *err)
@@ -217,10 +231,11 @@ static struct timespec time_in(int ms)
 
 bool ef_wait(ef_call *c, int timeout_ms)
 {
-    const struct timespec until = time_in(MAX(timeout_ms, 0));
-    int code = 0;
     if (!c) return true;
     if (!process_owns(c->call.in.m->process)) return false; /* it will never be done here */
+    if (c->call.in.m == telling) timeout_ms = 0;
+    const struct timespec until = time_in(MAX(timeout_ms, 0));
+    int code = 0;
     pthread_mutex_lock(&c->lock);
     while (!c->over && code != ETIMEDOUT)
         code = timeout_ms < 0 ? pthread_cond_wait(&c->came, &c->lock)
@@ -245,7 +260,7 @@ ef_reply *ef_finish(ef_call *c, ef_error *err)
 {
     if (!c) fail(err, EF_INVALID_INPUT, "found no call, wanted one that ef_start gave: it failed, and said why");
     if (!c || !process_check(c->call.in.m->process, "the model", err)) return NULL;
-    ef_wait(c, -1);
+    if (!ef_wait(c, -1)) return model_may_wait(c->call.in.m, err), NULL;
     PredictCall call = c->call;
     if (c->cancelled) fail(&call.in.err, EF_CANCELLED, "the call was cancelled");
     call_free(c);
