@@ -317,7 +317,7 @@ char *ef_tokenizer_describe(const ef_tokenizer *, ef_error *);
 typedef enum { EF_CUT_LONGEST, EF_CUT_FIRST, EF_CUT_SECOND } ef_cut; /* which text of a pair */
 typedef struct {      /* zero means: the default */
     size_t struct_size;
-    int max_length;   /* tokens, special ones included; default: all of them */
+    int max_length;   /* tokens, special ones included; default, and where it has no room for these: all of them */
     ef_cut cut;       /* what is shortened */
     bool cut_left;    /* from its front */
     bool overflow;    /* what is cut off is there too: ef_tokens_overflow */

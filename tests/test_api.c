@@ -78,7 +78,16 @@ static void kinds_of_inputs(ef_model *m)
         if (refused[i].kind == EF_WORDS) continue;
         CHECK(!ef_encode(ef_model_tokenizer(m), in, 2, NULL, out, &err) && says(&err, "input 1: "));
     }
-    CHECK(!ef_predict(m, NULL, 1, NULL, &err) && says(&err, "found no inputs"));
+    static const size_t none[] = { 1, (size_t)1 << 33, SIZE_MAX };
+    for (size_t i = 0; i < COUNT(none); i++)
+        CHECK(!ef_predict(m, NULL, none[i], NULL, &err) && says(&err, "found no inputs"));
+    static const ef_word endless[] = { { "to", 2 }, { "Goa", SIZE_MAX } };
+    ef_input wrong[] = { { sizeof *wrong, EF_TEXT, text, SIZE_MAX, NULL, 0 }, { sizeof *wrong, EF_PAIR, text, 2, text, SIZE_MAX },
+                         { sizeof *wrong, EF_WORDS, endless, 2, NULL, 0 } };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        CHECK(!ef_predict(m, &wrong[i], 1, NULL, &err) && says(&err, "size: found 18446744073709551615 bytes"));
+        CHECK(!ef_encode(ef_model_tokenizer(m), &wrong[i], 1, NULL, out, &err) && says(&err, "size: found 18446744073709551615"));
+    }
 }
 
 /* What a caller of a later version has: fields that this one does not know. */

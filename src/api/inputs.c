@@ -36,6 +36,7 @@ static bool take_list(Job *job, size_t i, const void *words, size_t n, Err *err)
     Str *list = ARRAY(&job->work.arena, Str, n);
     for (size_t k = 0; k < n; k++) {
         if (!word[k].data) return fail(err, EF_INVALID_INPUT, "input %zu: word %zu: found no text", i, k);
+        if (!size_is_memory(word[k].size, err)) return within(err, "input %zu: word %zu", i, k);
         list[k] = copy_text(job, word[k].data, word[k].size);
     }
     item->list = list;
@@ -208,8 +209,8 @@ bool inputs_take(InputsCall *c)
 {
     InputList list;
     c->job = job_new();
-    job_items(c->job, c->count);
     if (!inputs_open(&list, c->in, c->count, &c->err)) return false;
+    job_items(c->job, c->count);
     for (size_t i = 0; i < c->count; i++) {
         ef_input one;
         if (!inputs_read(&list, i, &one, &c->err) || !take_input(c->m->model, c->job, i, &one, &c->err)) return false;

@@ -53,12 +53,19 @@ bool inputs_open(InputList *list, const ef_input *in, size_t n, Err *err)
     return true;
 }
 
+bool size_is_memory(size_t bytes, Err *err)
+{
+    return bytes <= PTRDIFF_MAX ||
+           fail(err, EF_INVALID_INPUT, "size: found %zu bytes, wanted how many there are", bytes);
+}
+
 static bool check_input(const InputList *list, const char *at, ef_input *out, Err *err)
 {
     if (sized_bytes(at, 0) != list->step)
         return fail(err, EF_INVALID_INPUT, "struct_size: found %zu, wanted %zu, as the first input "
                     "has", sized_bytes(at, 0), list->step);
     if (!sized_read(at, 0, out, sizeof *out, "ef_input", err)) return false;
+    if (!size_is_memory(out->size, err) || !size_is_memory(out->size2, err)) return false;
     return input_name(out->kind) ||
            fail(err, EF_INVALID_INPUT, "kind: found %d, wanted one of ef_kind", (int)out->kind);
 }

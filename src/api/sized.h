@@ -28,6 +28,8 @@ typedef struct InputList {
 bool inputs_open(InputList *, const ef_input *, size_t n, Err *);
 /* Its kind is one of ef_kind. Errors begin "input 3: ". */
 bool inputs_read(const InputList *, size_t index, ef_input *out, Err *);
+/* False: no memory has that many; (size_t)-1 does not stand for "up to the zero". */
+bool size_is_memory(size_t bytes, Err *);
 const char *input_name(ef_kind); /* "a picture"; NULL: not one of them */
 
 #endif

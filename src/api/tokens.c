@@ -232,6 +232,7 @@ static bool words_of(Arena *arena, const void *list, size_t n, Words *out, Err *
     Str *items = ARRAY(arena, Str, n);
     for (size_t i = 0; i < n; i++) {
         if (!given[i].data && given[i].size) return fail(err, EF_INVALID_INPUT, "word %zu: found no text", i);
+        if (!size_is_memory(given[i].size, err)) return within(err, "word %zu", i);
         items[i] = (Str){ given[i].data, given[i].size };
     }
     *out = (Words){ items, n };
@@ -369,7 +370,7 @@ static bool encode_all(TokenInputs *b, Err *err)
 {
     size_t shares = (b->count + SHARE - 1) / SHARE;
     if (shares > INT32_MAX) return fail(err, EF_TOO_LARGE, "found %zu inputs", b->count);
-    b->pool = shares > 1 && b->given.threads != 1 ? pool_new(b->given.threads) : NULL;
+    b->pool = shares > 1 && b->given.threads != 1 ? pool_new(MIN(b->given.threads, (int)shares)) : NULL;
     guard_call(encode_body, b, err);
     pool_free(b->pool);
     return err->code == EF_OK;
