@@ -285,6 +285,37 @@ static void check_batch(const ef_tokenizer *t)
     }
 }
 
+/* A caller's file, broken: not a request of its caller's. */
+static void broken_files(void)
+{
+    TEST("a model's file that cannot be parsed is a broken model");
+    static const char *const broken[] = { "config.json", "tokenizer.json", "model.safetensors" };
+    static const char *const files[] = { "config.json", "tokenizer.json", "model.safetensors" };
+    ef_error err = { 0 };
+    Arena a = { 0 };
+    char *from = realpath(model_path, NULL);
+    for (size_t i = 0; i < COUNT(broken); i++) {
+        char dir[] = "/tmp/ef-api-XXXXXX";
+        if (!CHECK(mkdtemp(dir))) break;
+        for (size_t k = 0; k < COUNT(files); k++) {
+            const char *to = path_join(&a, dir, str_of(files[k]));
+            CHECK(k == i ? file_write(&a, to, STR("{\"a\":"), &err)
+                         : symlink(path_join(&a, from, str_of(files[k])), to) == 0);
+        }
+        CHECK(!ef_open(dir, NULL, &err) && err.code == EF_BAD_MODEL && says(&err, broken[i]));
+        ef_tokenizer *t = ef_tokenizer_open(dir, &err);
+        CHECK(i == 1 ? !t && err.code == EF_BAD_MODEL : t != NULL);
+        ef_tokenizer_close(t);
+        ef_graph *g = ef_graph_open(dir, NULL, &err);
+        CHECK(i != 1 ? !g && err.code == EF_BAD_MODEL : g != NULL);
+        ef_graph_close(g);
+        for (size_t k = 0; k < COUNT(files); k++) unlink(path_join(&a, dir, str_of(files[k])));
+        rmdir(dir);
+    }
+    free(from);
+    arena_free(&a);
+}
+
 static void check_refusals(const ef_tokenizer *t)
 {
     TEST("encode and decode: what is refused");
@@ -523,6 +554,7 @@ int main(void)
     toolchain(m);
     ef_close(m);
     embeddings_have_no_labels();
+    broken_files();
     replies_stay();
     ef_close(NULL), ef_reply_free(NULL), ef_tokens_free(NULL);
     return finish();

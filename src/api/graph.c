@@ -45,7 +45,7 @@ static bool graph_open_named(ef_graph *g, const char *path, const ef_options *op
     int n_in, n_out;
     RunningOpen how = { .threads = o.threads, .precision = str_of(o.precision),
                         .task = str_of(o.task) };
-    if (!running_open(path, &how, &g->running, err)) return false;
+    if (!running_open(path, &how, &g->running, err)) return fail_of_model(err);
     const OnnxValue *in = running_inputs(g->running, &n_in), *out = running_outputs(g->running, &n_out);
     if (!graph_takes_numbers(in, n_in, err)) return false;
     g->in = arrays_describe(&g->arena, in, n_in);

@@ -29,6 +29,7 @@ typedef ef_error Err; /* code and message; lives on the caller's stack */
 
 bool fail(Err *, ef_code, const char *format, ...) PRINTF(3, 4); /* fills it; always returns false */
 bool within(Err *, const char *format, ...) PRINTF(2, 3); /* prefixes "config.json: "; returns false */
+bool fail_of_model(Err *); /* what could not be parsed was no request but a model's file; returns false */
 /* Prefixes "line 3: ". Of an error that begins with its own place in that line ("line 1, column
  * 2: ", "column 2: ") it makes one place: "line 3, column 2: ". Returns false. */
 bool within_line(Err *, uint64_t number);

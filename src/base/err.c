@@ -70,6 +70,12 @@ bool within(Err *err, const char *format, ...)
     return false;
 }
 
+bool fail_of_model(Err *err)
+{
+    if (err && err->code == EF_BAD_REQUEST) err->code = EF_BAD_MODEL;
+    return false;
+}
+
 bool within_line(Err *err, uint64_t number)
 {
     static const char first[] = "line 1, ", column[] = "column ";

@@ -562,7 +562,7 @@ static bool open_files(const char *path, const ModelOpen *how, Model **out, Err 
     ok = ok && head_wish(how->pooling, how->normalize, &s.wish, err) &&
               model_open_source(&s, out, err);
     arena_free(&arena);
-    return ok;
+    return ok || fail_of_model(err);
 }
 
 static bool open_self(const ModelOpen *how, Model **out, Err *err)

@@ -8,12 +8,6 @@
 
 enum { PROPS = 14, MOST_PROPS = 1 << 16 };
 
-static bool bad_model(Err *err)
-{
-    if (err->code == EF_BAD_REQUEST) err->code = EF_BAD_MODEL;
-    return false;
-}
-
 static bool props_read_pair(Str record, OnnxPair *pair, Err *err)
 {
     Wire w = wire_over(record);
@@ -24,7 +18,7 @@ static bool props_read_pair(Str record, OnnxPair *pair, Err *err)
         if (w.field == 1) pair->key = w.bytes;
         if (w.field == 2) pair->value = w.bytes;
     }
-    return err->code == EF_OK || bad_model(err);
+    return err->code == EF_OK || fail_of_model(err);
 }
 
 /* Whether the whole is records and one of them a graph; *n: those that are properties. */
@@ -40,7 +34,7 @@ static bool props_count(Str file, int *n, Err *err)
         if (*n > MOST_PROPS)
             return fail(err, EF_TOO_LARGE, "found more than %d metadata_props", MOST_PROPS);
     }
-    if (err->code != EF_OK) return bad_model(err);
+    if (err->code != EF_OK) return fail_of_model(err);
     return graph || fail(err, EF_BAD_MODEL, "found no graph in %zu bytes, wanted an ONNX model",
                          file.n);
 }

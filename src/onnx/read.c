@@ -465,18 +465,11 @@ bool read_value(OnnxReader *r, Str bytes, void *into)
 
 /* ---- entry points ---- */
 
-/* The wire reader's errors speak of a request; here the model is what is broken. */
-static bool as_model_error(Err *err)
-{
-    if (err->code == EF_BAD_REQUEST) err->code = EF_BAD_MODEL;
-    return false;
-}
-
 bool onnx_read(Arena *arena, Str file, OnnxModel *model, Err *err)
 {
     OnnxReader r = { arena, err, 0 };
     *model = (OnnxModel){ 0 };
-    if (!message_read(&r, &message_model, file, model)) return as_model_error(err);
+    if (!message_read(&r, &message_model, file, model)) return fail_of_model(err);
     if (!model->graph.n_node && !model->graph.n_out)
         return fail(err, EF_BAD_MODEL, "found no graph in %zu bytes, wanted an ONNX model", file.n);
     return true;
@@ -485,21 +478,21 @@ bool onnx_read(Arena *arena, Str file, OnnxModel *model, Err *err)
 bool onnx_read_tensor(Arena *arena, Str bytes, OnnxTensor *t, Err *err)
 {
     OnnxReader r = { arena, err, 0 };
-    return read_tensor(&r, bytes, t) || as_model_error(err);
+    return read_tensor(&r, bytes, t) || fail_of_model(err);
 }
 
 bool onnx_read_graph(Arena *arena, Str bytes, OnnxGraph *g, Err *err)
 {
     OnnxReader r = { arena, err, 1 };
     *g = (OnnxGraph){ 0 };
-    return message_read(&r, &message_graph, bytes, g) || as_model_error(err);
+    return message_read(&r, &message_graph, bytes, g) || fail_of_model(err);
 }
 
 bool onnx_read_functions(Arena *arena, Str bytes, OnnxModel *m, Err *err)
 {
     OnnxReader r = { arena, err, 0 };
     OnnxModel found = { 0 };
-    if (!message_read(&r, &message_model, bytes, &found)) return as_model_error(err);
+    if (!message_read(&r, &message_model, bytes, &found)) return fail_of_model(err);
     m->function = found.function, m->n_function = found.n_function;
     return true;
 }

@@ -158,5 +158,5 @@ bool tokenizer_open(Arena *arena, const char *path, Tokenizer **out, Err *err)
     Arena tree = { .local = true };
     bool ok = convert_open_files(&tree, arena, path, out, err);
     arena_free(&tree);
-    return ok;
+    return ok || fail_of_model(err);
 }
