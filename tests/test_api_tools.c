@@ -145,6 +145,12 @@ static void verifies(void)
 {
     TEST("verify");
     ef_error err = { 0 };
+    static const char *const none[] = { "{\"texts\": null}", "{\"texts\": false, \"task\": null}" }; /* as if not there */
+    for (size_t i = 0; i < COUNT(none); i++) {
+        char *report = ef_verify(in_work("onnx"), none[i], &err);
+        CHECK(report);
+        ef_string_free(report);
+    }
     Value v = report_of(ef_verify(in_work("onnx"), "{\"texts\": [\"AC bus from Pune to Goa\"]}", &err));
     const Value *results = value_get(&v, "results");
     CHECK(is_true(&v, "ok") && str_is(text_at(&v, "task"), "token_classification"));

@@ -33,7 +33,7 @@ static bool unknown_key(const Option *rows, Str key, Err *err)
 
 /* ---- one option ---- */
 
-static bool is_given(const Value *v)
+bool json_options_given(const Value *v)
 {
     return v->kind != V_NULL && !(v->kind == V_BOOL && !v->b);
 }
@@ -74,7 +74,7 @@ static const Option *given_of(const Option *rows, const Value *root, const char 
 {
     for (size_t i = 0; i < root->map.n; i++) {
         const Option *o = json_options_row(rows, root->map.items[i].key);
-        if (o && is_given(&root->map.items[i].value) && option_named(list, o->name)) return o;
+        if (o && json_options_given(&root->map.items[i].value) && option_named(list, o->name)) return o;
     }
     return NULL;
 }
@@ -97,7 +97,7 @@ bool json_options_set(const Option *rows, Arena *arena, const Value *root, void 
         const Member *m = &root->map.items[i];
         const Option *o = json_options_row(rows, m->key);
         if (!(o || unknown_key(rows, m->key, err)) ||
-            (is_given(&m->value) && !(check_company(rows, root, o, err) &&
+            (json_options_given(&m->value) && !(check_company(rows, root, o, err) &&
                                       set_one(o, arena, &m->value, settings, err))))
             return within(err, "options");
     }

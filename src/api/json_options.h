@@ -8,6 +8,7 @@
 
 /* json NULL: no options. */
 bool json_options_parse(Arena *, const char *json, Value *root, Err *);
+bool json_options_given(const Value *);  /* neither false nor null */
 const Option *json_options_row(const Option *rows, Str key); /* NULL: none */
 /* Stores defaults, then what is given. Errors name an option as a flag ("--opset: found ..."):
  * unknown keys, values that do not fit, options that would be ignored beside others. */

@@ -78,7 +78,8 @@ static bool tool_options(ToolCall *c, const Option *rows, void *tool, TextList *
     for (size_t i = 0; texts && i < root.map.n; i++) {
         Member *m = &root.map.items[i];
         if (!str_is(m->key, "texts")) continue;
-        if (!set_texts(&c->arena, &m->value, texts, err)) return false;
+        const bool given = json_options_given(&m->value);
+        if (given && !set_texts(&c->arena, &m->value, texts, err)) return false;
         *m = root.map.items[--root.map.n], i--;
     }
     return json_options_set(rows, &c->arena, &root, tool, err);
