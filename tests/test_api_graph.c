@@ -144,6 +144,7 @@ static void test_refused(ef_graph *g)
 #define CHANGED(change, code, words) memcpy(one, in, sizeof one), change, refuse(g, one, n, code, words)
     CHANGED(one[1].name = "mesk", EF_INVALID_INPUT, "found input 'mesk', wanted one of: input_ids, attention_mask");
     CHANGED(one[1].name = NULL, EF_INVALID_INPUT, "tensor 1: found no name");
+    CHANGED(one[1].name = one[0].name, EF_INVALID_INPUT, "found input 'input_ids' twice");
     CHANGED((one[0].rank = 1, one[0].dim = flat), EF_INVALID_INPUT, "found int64[27]");
     CHANGED(one[0].rank = 9, EF_INVALID_INPUT, "tensor 0: rank: found 9");
     CHANGED(one[0].rank = -1, EF_INVALID_INPUT, "rank: found -1");

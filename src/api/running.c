@@ -170,6 +170,15 @@ static bool running_known(const Running *g, Str name, Err *err)
     return known;
 }
 
+/* Of two by one name one would be dropped. */
+static bool running_once(const Named *in, size_t i, Err *err)
+{
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(in[k].name, in[i].name))
+            return fail(err, EF_INVALID_INPUT, "found input '%.*s' twice, wanted it once", STR_ARG(in[i].name));
+    return true;
+}
+
 static bool is_integer(DType type)
 {
     return dtype_size(type) && !dtype_is_float(type) && type != T_BOOL;
@@ -198,7 +207,7 @@ static void running_convert(Arena *arena, const OnnxValue *wanted, Tensor *t)
 static bool running_bind(const Running *g, const Named *in, size_t n_in, Arena *arena, Named *out, Err *err)
 {
     for (size_t i = 0; i < n_in; i++)
-        if (!running_known(g, in[i].name, err)) return false;
+        if (!running_known(g, in[i].name, err) || !running_once(in, i, err)) return false;
     for (int i = 0; i < g->n_in; i++) {
         size_t k = 0;
         while (k < n_in && !str_eq(in[k].name, g->in[i].name)) k++;
