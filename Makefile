@@ -201,6 +201,7 @@ install: all man shared $(OUT)/installed/libencoderfile.a
 	sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
 	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in >$(OUT)/encoderfile.pc
 	$(INSTALL) -m 644 $(OUT)/encoderfile.pc $(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
+	$(if $(DESTDIR),,@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig || :) # programs find it at once
 
 # The extension of the Python package, for this machine: then PYTHONPATH=python works.
 PYTHON     ?= python3

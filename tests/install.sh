@@ -17,6 +17,8 @@ root=$work/root
 check "make install: $(tail -3 "$work/log")" $?
 [ -z "$(find "$root/opt" ! -perm -o=r)" ]
 check "everybody may read what is installed, whatever the umask: $(find "$root/opt" ! -perm -o=r | head -3)" $?
+make -n install prefix=/opt/ef 2>/dev/null | grep -q ldconfig && ! make -n install DESTDIR="$root" prefix=/opt/ef | grep -q ldconfig
+check "the loader is told of a library that is installed, and not of one that is staged" $?
 for file in bin/encoderfile include/encoderfile.h lib/libencoderfile.a lib/libencoderfile.so lib/libencoderfile.so.0 \
     lib/pkgconfig/encoderfile.pc share/man/man1/encoderfile.1 share/man/man1/encoderfile-build.1; do
     [ -s "$root/opt/ef/$file" ]
