@@ -66,7 +66,9 @@ isa      = $(ISA_$(word 2,$(subst /, ,$*)))
 
 FOLDERS_x86_64 := avx2 avxvnni avx512 avx512vnni avx512bf16 amx sha
 FOLDERS_aarch64 := neon dotprod
+ifndef CPU # a compiler that does not say (zig) is told
 CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+endif
 
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
