@@ -68,7 +68,7 @@ class Target:
             run(*make)  # that of `make python`
             return ROOT / "build" / "lib" / "libencoderfile.a"
         archive = (self.folder / "libencoderfile.a").relative_to(ROOT)
-        run(*make, f"OUT={archive.parent}", f"CPU={self.cpu}", "TLS=0", f"CFLAGS=-O2 -fPIC -I{self.libraries}/include",
+        run(*make, f"OUT={archive.parent}", f"CPU={self.cpu}", "TLS=0", f"CFLAGS=-O2 -fPIC -Wno-unknown-attributes -I{self.libraries}/include",
             *ZIG_MAKE.get(self.cpu, []), archive)
         return ROOT / archive
 
@@ -78,15 +78,17 @@ class Target:
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         include = pathlib.Path(sysconfig.get_path("include"))
+        if not (include / "Python.h").exists():
+            raise SystemExit(f"{include}/Python.h: not there; it comes with python3-dev (Debian: libpython3-dev)")
         own = include.parent / (sysconfig.get_config_var("MULTIARCH") or "") / include.name / "pyconfig.h"  # Debian's
         shutil.copytree(include, folder)
         shutil.copy(own if own.exists() else sysconfig.get_config_h_filename(), folder / "pyconfig.h")
         return folder
 
     def extension(self):
-        library, made = self.library(), self.folder / "_core.abi3.so"
+        headers, library, made = str(self.headers()), self.library(), self.folder / "_core.abi3.so"
         extra = ["-O2", "-s", *(["-Wno-macro-redefined", f"-L{self.libraries}"] if self.zig else [])]
-        run(*extension.compile_line(self.compiler, extra, library, LIBRARIES, made, str(self.headers())))
+        run(*extension.compile_line(self.compiler, extra, library, LIBRARIES, made, headers))
         if not self.zig:
             return made  # the rest is in shared libraries
         listed = subprocess.run(["nm", "-D", "--undefined-only", made], check=True, capture_output=True, text=True).stdout

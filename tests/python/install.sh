@@ -21,6 +21,8 @@ check "pip wheel" "$python" -m pip wheel -q --disable-pip-version-check --no-dep
 check "sdist" "$python" -c "import sys; sys.path.insert(0, 'python'); import backend; print(backend.build_sdist('$dir'))"
 check "an older Python is named" sh -c "'$python' -c 'import sys; sys.path.insert(0, \"python\"); sys.version_info = (3, 10, 0); import backend' 2>&1 |
     grep -q 'needs Python 3.11 or newer: this is 3.10'"
+check "missing headers are named" sh -c "'$python' -c 'import sys; sys.path.insert(0, \"python\"); import backend; backend.sysconfig.get_path = lambda name: \"/nowhere\"
+backend.Target(backend.platform.machine(), None).headers()' 2>&1 | grep -q '^/nowhere/Python.h: not there; it comes with python3-dev'"
 check "the sdist has all that the wheel is made of" sh -c "tar tzf '$dir'/encoderfile_c-*.tar.gz | grep -q /src/api/api.c && tar tzf '$dir'/encoderfile_c-*.tar.gz | grep -q /native/module.c"
 check "venv" "$python" -m venv "$dir/venv"
 check "pip install" "$dir/venv/bin/pip" install -q --disable-pip-version-check --no-deps --no-index "$dir"/encoderfile_c-*.whl
