@@ -298,7 +298,7 @@ void ef_graph_close(ef_graph *);
 size_t ef_arrays_count(const ef_arrays *);
 const ef_array *ef_arrays_at(const ef_arrays *, size_t index); /* NULL: no more of them */
 void ef_arrays_free(ef_arrays *);
-/* The tensors that the model's graph is given for these inputs: what `process` writes. */
+/* The tensors that the model's graph is given for these inputs: what `process` writes. Words of pages must be there. */
 ef_arrays *ef_prepare(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
 
 /* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a

@@ -101,6 +101,7 @@ static void test_pages(void)
     refuse(m, in, "found no question");
     of.question = "a", of.words = NULL;
     refuse(m, in, "found an image without its words");
+    CHECK(!ef_prepare(m, &in, 1, NULL, &err) && says(&err, "inputs[0]: found an image without its words, wanted words and boxes"));
     of.struct_size = 4;
     refuse(m, in, "input 0: ef_page: struct_size: found 4");
     in.data = NULL;

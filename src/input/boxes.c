@@ -201,8 +201,8 @@ static bool prepare_page(const PrepareCall *call, const Item *item, PreparedRows
 {
     Prepared seen = { 0 };
     if (!item->boxes)
-        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
-                    "on a page");
+        return fail(err, EF_INVALID_INPUT, item->picture.n ? "found an image without its words, wanted words and boxes "
+                    "beside it" : "found a text, wanted words with boxes: the model reads places on a page");
     if (call->model->image && !prepare_pixels(call, item->picture, &seen, err)) return within(err, "image");
     if (!encode(call, item, out, err)) return false;
     for (size_t i = 0; i < out->n; i++) {

@@ -78,7 +78,7 @@ static bool prepare_rows(Arena *arena, const Model *m, const FeedItems *in, Feed
     for (size_t i = 0; ok && i < n; i++) {
         each[i] = (PreparedRows){ NEW(arena, Prepared), 0 };
         ok = m->preparer->prepare(&(PrepareCall){ &model, options, arena, &work }, &in->item[i], &each[i], err) ||
-             within(err, "input %zu", i + 1);
+             within(err, "inputs[%zu]", i);
         arena_reset(&work, 1 << 20);
         out->n += each[i].n;
     }
