@@ -1,15 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # install.sh [PYTHON] - `pip wheel ./python` by this machine's compiler, installed into a fresh environment without any other package: what works
-# without numpy works there. Without pip or headers that is "skipped", and a failure where EF_CLIENTS=required.
+# without numpy works there. Wanted is Python with pip and headers: PYTHON, python3, or the one that tests/clients has installed. Without, that is
+# "skipped", and a failure where EF_CLIENTS=required.
 cd -- "$(dirname -- "$0")/../.." || exit 1
 python=${1:-${PYTHON:-python3}} passed=0 failed=0
 missing() {
     if [ "${EF_CLIENTS:-}" = required ]; then echo "  FAILED: $1" && echo "0 passed, 1 failed, 0 skipped" && exit 1; fi
     echo "  skipped: $1" && echo "0 passed, 0 failed, 1 skipped" && exit 0
 }
-"$python" -c 'import sys, sysconfig, os, pip, ensurepip; sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
-    2>/dev/null || missing "install: no Python 3.11 with headers and pip"
+fits='import sys, sysconfig, os, pip, ensurepip; sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+for python in "$python" build/clients/venv/bin/python none; do
+    "$python" -c "$fits" 2>/dev/null && break
+done
+[ "$python" != none ] || missing "install: no Python 3.11 with headers and pip"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 root=$PWD
