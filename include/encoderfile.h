@@ -110,6 +110,7 @@ typedef struct { /* a page of a document; what is not there is NULL */
     const void *image;     /* the bytes of an image file */
     size_t image_size;
     const ef_pixels *pixels; /* or the picture itself, where there is no image */
+    size_t question_size;  /* of a question that may have zero bytes; 0: it ends at the first */
 } ef_page;
 typedef struct { /* bytes are borrowed for the duration of the call */
     size_t struct_size;

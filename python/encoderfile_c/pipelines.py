@@ -1231,6 +1231,8 @@ class AutomaticSpeechRecognitionPipeline(_SoundPipeline):
     stereo = True
 
     def _sanitize(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("return_language"):
+            raise ValueError("Only Whisper can return language for now.")
         params = super()._sanitize(params)
         if params.get("return_timestamps") and params["return_timestamps"] not in ("char", "word"):
             raise ValueError("CTC can either predict character level timestamps, or word level timestamps. "
@@ -1305,7 +1307,8 @@ class DocumentQuestionAnsweringPipeline(Pipeline):
         wordless = [boxes is not None and all(word == "" for word, _ in boxes) for boxes in (self._boxes(one, params) for one in inputs)]
         asked = [one for one, none in zip(inputs, wordless) if not none]
         found = iter(super()._many(asked, params) if asked else [])
-        return [[] if none else next(found) for none in wordless]
+        impossible = [{"score": 1.0, "answer": "", "start": 0, "end": 0}] if params.get("handle_impossible_answer") else []
+        return [list(impossible) if none else next(found) for none in wordless]
 
     def _finish(self, found: Any, given: Any, params: dict[str, Any]) -> Any:
         rows, boxes = super()._finish(found, given, params), self._boxes(given, params)

@@ -229,6 +229,7 @@ static bool take_page(Take *t, PyObject *words, PyObject *image, ef_input *in)
         return py_raise_input(t->state, "input %zu: found %zu boxes, wanted %zu: one for each word", t->index, count, page->count);
     if (question && !take_text(t, question, &data, &size)) return false;
     page->question = question ? data : NULL;
+    page->question_size = question ? size : 0;
     if (image && !take_picture(t, image, &picture)) return false;
     page->image = picture.bytes;
     page->image_size = picture.size;

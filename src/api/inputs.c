@@ -173,7 +173,8 @@ static bool take_page(Job *job, size_t i, const ef_input *in, Err *err)
     if (!sized_read(in->data, 0, &page, sizeof page, "ef_page", err)) return within(err, "input %zu", i);
     ef_input words = { sizeof words, EF_BOXES, page.words, page.count, page.boxes, page.boxes ? page.count : 0 };
     if (page.words && page.count && !take_boxes(job, i, &words, err)) return false;
-    if (page.question) item->second = copy_text(job, page.question, strlen(page.question));
+    size_t asked = page.question && !page.question_size ? strlen(page.question) : page.question_size;
+    if (page.question) item->second = copy_text(job, page.question, asked);
     if (page.image && page.image_size) item->picture = copy_text(job, page.image, page.image_size);
     else if (page.pixels && !take_pixels(job, page.pixels, item, err)) return within(err, "input %zu", i);
     return true;

@@ -348,6 +348,8 @@ class OnlyHere(unittest.TestCase):
         pipe = opened("automatic-speech-recognition", GOLDEN / "speech/ctc")
         with self.assertRaises(ValueError):
             pipe(str(SOUNDS / "speech.flac"), return_timestamps=True)
+        with self.assertRaisesRegex(ValueError, "Only Whisper can return language"):
+            pipe(str(SOUNDS / "speech.flac"), return_language=True)
         found = pipe(str(SOUNDS / "speech.flac"), return_timestamps="word")
         self.assertIsInstance(found["chunks"][0]["timestamp"], tuple)
         self.assertIsInstance(found["chunks"][0]["timestamp"][0], np.float64)

@@ -139,7 +139,9 @@ CASES = {
 
 CASES[("document-question-answering", "tests/golden/documents/layoutlm_qa")] = [
     *(f"pipe(None, 'Who was born?', {WORD_BOXES}, {more})" for more in ("top_k=1", "top_k=4", "max_answer_len=2, top_k=3", "handle_impossible_answer=True, top_k=9")),
-    "pipe(None, 'Who was born?', [])", f"pipe([{{'image': None, 'question': 'Who?', 'word_boxes': boxes}} for boxes in ([], {WORD_BOXES})])",
+    "pipe(None, 'Who was born?', [])", "pipe(None, 'Who was born?', [], handle_impossible_answer=True, top_k=2)",
+    f"pipe(None, 'Who\\x00 was born?', {WORD_BOXES})",
+    f"pipe([{{'image': None, 'question': 'Who?', 'word_boxes': boxes}} for boxes in ([], {WORD_BOXES})])",
 ]
 
 
