@@ -94,6 +94,11 @@ static void test_pages(void)
     ef_input in = { .struct_size = sizeof in, .kind = EF_PAGE, .data = &of };
     ef_reply *r = ef_predict(m, &in, 1, "{\"top_k\": 2}", &err);
     if (!CHECK(r && strstr(ef_reply_json(r), "\"answer\":\"Ada\",\"start\":0,\"end\":0"))) printf("  %s\n", err.message);
+    of.question = "What is the total? No.", of.question_size = strlen("What is the total?");
+    ef_reply *sized = ef_predict(m, &in, 1, "{\"top_k\": 2}", &err);
+    CHECK(r && sized && !strcmp(ef_reply_json(r), ef_reply_json(sized)));
+    of.question_size = 0;
+    ef_reply_free(sized);
     ef_reply_free(r);
     of.image = NULL;
     refuse(m, in, "found no image, wanted an object with question, image, words and boxes");
