@@ -148,6 +148,6 @@ extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_ga
     ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[], ops_attend[], ops_lookup[],
     ops_branch[], ops_contrib[], ops_contrib_attention[], ops_contrib_quant[], ops_conv[],
     ops_conv_transpose[], ops_conv_quant[], ops_pool[], ops_resize[], ops_space[], ops_sample[], ops_boxes[],
-    ops_norm_channels[], ops_recurrent[], ops_spectrum[], ops_conv_last[];
+    ops_norm_channels[], ops_recurrent[], ops_spectrum[], ops_conv_last[], ops_sequence[];
 
 #endif

@@ -10,7 +10,7 @@ static const Op *const families[] = {
     ops_lookup,      ops_branch, ops_contrib,   ops_contrib_attention, ops_contrib_quant,
     ops_conv,        ops_conv_transpose, ops_conv_quant, ops_pool, ops_resize, ops_space,
     ops_sample,      ops_boxes,  ops_norm_channels, ops_recurrent, ops_spectrum,
-    ops_conv_last,
+    ops_conv_last,   ops_sequence,
 };
 
 static bool same_domain(Str wanted, const char *row)

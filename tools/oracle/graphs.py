@@ -106,6 +106,21 @@ CASES = {
         <domain: "local", opset_import: ["" : 12]>
         shift <alpha: float = 0.25> (a, other) => (b) { l = LeakyRelu <alpha: float = @alpha> (a) b = Softmax (l) }
         """, [np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)]),
+    "sequence": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[A,B] x, int64 last) => (float[A] column, float[1,B] row, float[A,2] half, float[B] of_last) {
+            one = Constant <value_int = 1> ()
+            two = Constant <value_int = 2> ()
+            twos = Constant <value_ints = [2,2]> ()
+            zero = Constant <value_int = 0> ()
+            columns = SplitToSequence <axis = 1, keepdims = 0> (x, one)
+            column = SequenceAt (columns, two)
+            rows = SplitToSequence (x)
+            row = SequenceAt (rows, one)
+            halves = SplitToSequence <axis = -1> (x, twos)
+            half = SequenceAt (halves, zero)
+            flat = SplitToSequence <keepdims = 0> (x)
+            of_last = SequenceAt (flat, last)
+        }""", [np.arange(12, dtype=np.float32).reshape(3, 4), np.array(-1, np.int64)]),
     "function_if": ("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
         g (float[3] x, bool p) => (float y, float[3] same) {
             y, same = local.pick <axis = 0> (x, p)
