@@ -731,8 +731,17 @@ class FillMaskPipeline(_TextPipeline):
         if not found:
             raise self._maskless()  # it stood in what was cut
         if isinstance(found[0], list):
-            return [self._finish(one, given, params) for one in found]
+            return [[self._unpadded(row, i, given, params) for row in self._finish(one, given, params)] for i, one in enumerate(found)]
         return super()._finish(found, given, params)
+
+    def _unpadded(self, row: dict[str, Any], mask: int, given: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Of a text with several masks, whose special tokens stay: without those of padding, be they its own or the answer."""
+        pad = self.tokenizer.pad_token
+        if pad is None or not isinstance(given, str) or (row["token"] != self.tokenizer.pad_token_id and pad not in given):
+            return row
+        ids = self.tokenizer(given, **self._cut(params.get("tokenizer_kwargs") or {}))["input_ids"]
+        ids[[i for i, token in enumerate(ids) if token == self.tokenizer.mask_token_id][mask]] = row["token"]
+        return {**row, "sequence": self.tokenizer.decode([token for token in ids if token != self.tokenizer.pad_token_id])}
 
 
 def _as_tensor(array: Any) -> Any:

@@ -90,6 +90,7 @@ CASES = {
         "pipe('Ada [MASK]')", "pipe(['Ada [MASK]'])", "pipe('Ada')", "pipe('Ada [MASK]', top_k=1)", "pipe('Ada [MASK]', top_k=100000)", "pipe('Ada [MASK]', targets=[])",
         "pipe('Ada [MASK]', targets=['a', 'b'])", "pipe('Ada [MASK]', foo=1)", "pipe(['Ada [MASK]', '[MASK] b'], top_k=1)",
         "pipe('Ada [MASK]', targets=['a', 'b', 'a'])", "pipe('Ada [MASK]', top_k=0)", "pipe('[MASK] [MASK]', top_k=0)", "pipe('Ada [MASK]', top_k=-1)",
+        "pipe('[MASK] Ada [PAD] [MASK]', top_k=1)", "pipe('[MASK] Ada [MASK]', targets=['[PAD]', 'city'])", "pipe('[MASK] Ada', targets=['[PAD]'])",
         "pipe('[MASK]' + ' Ada' * 200)", "pipe('[MASK]' + ' Ada' * 200, top_k=1, tokenizer_kwargs={'truncation': True})[0]['token']",
         "pipe('[MASK] was born in London', top_k=1, tokenizer_kwargs={'truncation': True, 'max_length': 5})",
         "pipe('Ada ' * 200 + '[MASK]', tokenizer_kwargs={'truncation': True})", "pipe('')", "pipe(('Ada [MASK]',), top_k=1)", "pipe(())",
