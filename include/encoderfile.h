@@ -189,9 +189,10 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
  * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
 ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
 /* The same without waiting. done may be NULL; it is called once, on a thread of the library, and must not close the
- * model; calls of this model that wait fail in it (EF_INVALID_INPUT). From then on ef_finish does not wait. It may still be running, or yet to come, when ef_finish returns, but no
- * more when ef_close does: until then own must stay. A call is finished before its model is closed. NULL, which ef_start
- * gives when it fails, is a call that is done, has nothing to cancel, and has no reply: EF_INVALID_INPUT. */
+ * model; calls of this model that wait fail in it (EF_INVALID_INPUT). From then on ef_finish does not wait. It may still
+ * be running, or yet to come, when ef_finish returns, but no more when ef_close does: until then own must stay. A call is
+ * finished before its model is closed. NULL, which ef_start gives when it fails, is a call that is done, has nothing to
+ * cancel, and has no reply: EF_INVALID_INPUT. */
 typedef struct ef_call ef_call;
 ef_call *ef_start(ef_model *, const ef_input *, size_t count, const char *params_json,
                   void (*done)(void *own), void *own, ef_error *);
