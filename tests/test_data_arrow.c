@@ -442,6 +442,7 @@ static void test_text(void)
         { { .kind = ARROW_TIME, .param = { 1, 32 } }, "\x05\0\0\0", "00:00:00.005" },
         { { .kind = ARROW_TIME, .param = { 0, 32 } }, "\x80\x51\1\0", NULL }, /* 24 hours */
         { { .kind = ARROW_TIMESTAMP, .param = { 2 } }, "\xff\xff\xff\xff\xff\xff\xff\xff", "1969-12-31T23:59:59.999999" },
+        { { .kind = ARROW_TIMESTAMP, .param = { 2 } }, "\0\0\0\0\0\0\0\x80", "-290308-12-21T19:59:05.224192" },
         { { .kind = ARROW_TIMESTAMP, .zone = { "Asia/Tokyo", 10 } }, "\0\0\0\0\0\0\0\0", "1970-01-01T00:00:00Z" },
         { { .kind = ARROW_TIMESTAMP, .param = { 9 } }, "\0\0\0\0\0\0\0\0", NULL }, /* an unknown unit */
         { { .kind = ARROW_FIXED_BINARY, .param = { 16 }, .uuid = true }, "0123456789abcdef", "30313233-3435-3637-3839-616263646566" },

@@ -71,6 +71,12 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* From 0 on, below b. */
+static int64_t floor_remainder(int64_t a, int64_t b)
+{
+    return a % b + (a % b < 0 ? b : 0);
+}
+
 /* Years begin in March here: so the day that some of them lack is their last. */
 static void put_date(Buf *to, int64_t days)
 {
@@ -116,7 +122,7 @@ static Value time_text(Arena *arena, const ArrowField *f, int64_t v)
     default:
         put_date(&text, days);
         buf_char(&text, 'T');
-        put_time(&text, v - days * day, u);
+        put_time(&text, floor_remainder(v, day), u);
         if (f->zone.n) buf_char(&text, 'Z');
     }
     return value_of_str(buf_view(&text));
