@@ -150,7 +150,7 @@ def cpu_ticks(pid):
 def kill_one(actor):
     """The first process of a package that has worked for a while, wherever it was started; or the actor of Ray that has
     started it."""
-    for _ in range(1200):
+    while True: # until the run ends
         time.sleep(.05)
         lines = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True).stdout.splitlines()
         process = {int(x[0]): x[1:] for x in (line.split(None, 2) for line in lines) if len(x) == 3}
